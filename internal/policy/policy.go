@@ -1,0 +1,196 @@
+// Package policy decides what becomes of a message. It is one pure function,
+// Plan: message, world, now in; actions out (design §7). It reads no file and
+// no clock; whoever calls it gathers the facts first and performs the actions
+// afterwards, in the order in which they stand.
+//
+// Invariants. The same input gives the same actions. A message either gets
+// delivered, is put before a person, or is refused with a reason: there is no
+// fourth way out and no silent one. An envelope that is already resolved is
+// never resolved again.
+package policy
+
+import (
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// Settings are the office's rules (postroom.toml, [policy]).
+type Settings struct {
+	HopCap       int           // design §7.3; default 12
+	FuseTurns    int           // alternations allowed in one conversation; default 24
+	FusePerHour  int           // alternations of one agent in an hour, any conversation; default 240
+	Due          time.Duration // when an answer is due if the message says nothing; default 1h
+	CopyAll      string        // agent copied on everything; "" for none
+	Orchestrator string        // agent that answers to "god"; "" for none
+	AskAgain     time.Duration // how long a person's rejection answers the same question; default 24h
+}
+
+// Agent is what the rules need to know of a registered agent.
+type Agent struct {
+	Name     string
+	AID      string // stable id
+	Archived bool
+}
+
+// Channel is a named set of agents, by aid, sorted.
+type Channel struct {
+	Name    string
+	Members []string
+}
+
+// Directory is the address book.
+type Directory interface {
+	// Agent finds an agent by name or alias, exactly.
+	Agent(name string) (Agent, bool)
+	ByAID(aid string) (Agent, bool)
+	Channel(name string) (Channel, bool)
+	// Active lists the agents that are not archived, sorted by name.
+	Active() []Agent
+	// Suggest lists names close to name, best first, at most three.
+	Suggest(name string) []string
+}
+
+// Parent is the message that in_reply_to names, as far as the rules care.
+type Parent struct {
+	ID           mail.ID
+	From         string // name at the time
+	FromAID      string // "" for human and postroom
+	Act          mail.Act
+	Hops         int
+	Conversation string
+	Obliges      bool // requires_reply as stamped
+	// Sent and Received say how the author of the reply knows the parent:
+	// wrote it, got it in `to` (or a broadcast or channel), or as cc.
+	Sent, Received, CC bool
+	// FromHuman: written by a person, who has no inbox but is told through a notice.
+	FromHuman bool
+}
+
+// World is what is known when a message is planned.
+type World struct {
+	Settings  Settings
+	Directory Directory
+	// Sender is the owner of the outbox. Zero AID for human and postroom.
+	Sender Agent
+	// Parent is nil when in_reply_to is null; ParentKnown is false when it
+	// names nothing that the office has.
+	Parent      *Parent
+	ParentKnown bool
+	// Turns is how often the word has passed between agents in this
+	// conversation before this message; TurnsHour the same for the sender over
+	// the last hour, in any conversation.
+	Turns, TurnsHour int
+	// Fuse is the state of this conversation's fuse.
+	Fuse FuseState
+	// Rejected is set when a person rejected the very same question of the
+	// same sender within AskAgain.
+	Rejected *Rejection
+	// Released is set when a person let this very message through.
+	Released bool
+}
+
+// FuseState is the state of a conversation's (or a sender's) fuse. The zero
+// value is a whole fuse.
+type FuseState struct {
+	Blown    bool
+	Approval string // the release that waits for a person
+	// Allowed counts turns a person granted on top of the caps.
+	Allowed     int
+	AllowedHour int
+}
+
+// Rejection is a person's earlier no.
+type Rejection struct {
+	Approval string
+	At       time.Time
+	Text     string
+}
+
+// Action is one thing to be done. The set is closed.
+type Action interface{ action() }
+
+// As says in which role a recipient gets a message.
+type As string
+
+// The roles.
+const (
+	AsTo  As = "to"
+	AsCC  As = "cc"
+	AsAll As = "all"
+)
+
+type (
+	// Deliver puts the message into one agent's inbox.
+	Deliver struct {
+		To Agent
+		As As
+		// Obliges: the recipient owes an answer by Due.
+		Obliges bool
+		Due     time.Time
+	}
+	// Transcript appends a section to a file in transcripts/. Header is the
+	// text between the brackets, with → between the parties ("a→b,c").
+	Transcript struct {
+		File   string // "_inbox_coder.md", "_channel_a_b.md"
+		Header string
+	}
+	// Ask puts the message before a person.
+	Ask struct {
+		Kind    AskKind
+		Why     string   // one sentence
+		Options []string // for a release: deliver, stop
+		Expires time.Time
+		// Fuse: the release concerns the conversation's fuse, so it stays
+		// blown until it is decided.
+		Fuse bool
+	}
+	// Bounce tells the sender that the message, or the part of it that
+	// concerns Recipient, was not delivered and why. A message planned to
+	// bounce as a whole has no other action but Bounce.
+	Bounce struct {
+		Kind      mail.Kind
+		Recipient string // "" for the whole message
+		Reason    string // one sentence
+		Hint      string // what to do instead
+		Suggest   []string
+	}
+	// Tell sends a notice from postroom to one agent. Cause keeps its id
+	// stable over repeats ("archived:coder").
+	Tell struct {
+		To    Agent
+		Cause string
+		Text  string
+	}
+	// Owe records that Debtor owes Creditor an answer to the message.
+	Owe struct {
+		Debtor, Creditor string // aids; creditor "" is a person
+		Due              time.Time
+	}
+	// Settle records what a reply does to the sender's debt for Parent:
+	// discharged, or (Agreed) still owing the work itself.
+	Settle struct {
+		Parent mail.ID
+		Debtor string
+		By     mail.Act
+		Agreed bool
+	}
+)
+
+func (Deliver) action()    {}
+func (Transcript) action() {}
+func (Ask) action()        {}
+func (Bounce) action()     {}
+func (Tell) action()       {}
+func (Owe) action()        {}
+func (Settle) action()     {}
+
+// AskKind is the kind of an approval (design §7.5, §13).
+type AskKind string
+
+// The kinds of approval.
+const (
+	Question AskKind = "question"
+	Notice   AskKind = "notice"
+	Release  AskKind = "release"
+)

@@ -1,0 +1,67 @@
+// Package vfs is the seam between Postroom and the file system: the few calls
+// the disk protocol needs, so that a strict in-memory file system can stand in
+// for the real one and every crash state can be enumerated (design §16).
+//
+// Invariants. Names are relative to the root of the FS, use slashes, and never
+// leave the root. No call follows a symlink in the last component. Nothing is
+// durable until it was synced: data by File.Sync, a directory's entries by
+// FS.SyncDir.
+package vfs
+
+import (
+	"io"
+	"io/fs"
+)
+
+// FS is a file system rooted at one directory.
+type FS interface {
+	// OpenFile opens a regular file (or, with os.O_RDONLY, a directory).
+	// flag takes the os.O_* bits. It never follows a symlink in the last
+	// component and never blocks on a FIFO: both are errors.
+	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
+	Mkdir(name string, perm fs.FileMode) error
+	// Link gives oldname's file a second name; fs.ErrExist if newname exists.
+	Link(oldname, newname string) error
+	// Rename replaces newname if it exists. Used only where that is wanted
+	// (state files that one writer owns), never for mail.
+	Rename(oldname, newname string) error
+	Remove(name string) error
+	Lstat(name string) (fs.FileInfo, error)
+	// ReadNames lists a directory's entries, unsorted, without . and ..
+	ReadNames(name string) ([]string, error)
+	// SyncDir makes the directory's entries durable.
+	SyncDir(name string) error
+	// Path returns the absolute path of name, for messages to people and for
+	// watching; never for opening files.
+	Path(name string) string
+}
+
+// File is one open file.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Writer
+	io.WriterAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+	Sync() error
+	Truncate(size int64) error
+	// TryLock takes an exclusive advisory lock (flock) that belongs to this
+	// open file; false if somebody else holds it. Close releases it.
+	TryLock() (bool, error)
+}
+
+// Inode returns a file's device and inode; ok is false where the system has none.
+// Mem's FileInfo.Sys() returns Sys.
+func Inode(fi fs.FileInfo) (dev, ino uint64, ok bool) {
+	if s, isMem := fi.Sys().(Sys); isMem {
+		return s.Dev, s.Ino, true
+	}
+	return inodeOf(fi)
+}
+
+// Sys is what FileInfo.Sys() returns on file systems that are not the real one.
+type Sys struct {
+	Dev, Ino uint64
+	Nlink    int
+}
