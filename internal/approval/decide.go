@@ -25,7 +25,7 @@ const stamp = "2006-01-02 15:04 MST"
 // and the error is KindConflict. It is KindConflict too, saying who decided
 // what and when, if it was decided before. Other errors: KindInvalid or
 // KindAmbiguous (the choice), KindNotFound, KindCorrupt, KindForeign,
-// KindStore.
+// KindStore (it may be decided nevertheless: look again).
 func Decide(fsys vfs.FS, id string, d Decision) error {
 	if !ValidID(id) {
 		return notFound(id)
@@ -110,6 +110,10 @@ func record(fsys vfs.FS, c *Closed) error {
 	}{Version, c})
 	if err != nil {
 		return &mail.Error{Op: "decide", Kind: mail.KindInvalid, Addr: id, Err: err}
+	}
+	// Durable first as an open one, else Undone could miss it after a crash.
+	if err := SyncDir(fsys); err != nil {
+		return err
 	}
 	err = publish(fsys, doneDir, id, b)
 	if errors.Is(err, fs.ErrExist) {

@@ -193,10 +193,10 @@ func lines(b []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// parse reads one line. A crash can leave zeros where earlier writes were
-// lost; what follows them is whole.
+// parse reads one line. A crash can leave zeros where writes were lost that
+// nobody had synced; the line after them is whole.
 func parse(line []byte) (e Event, ok bool) {
-	line = bytes.TrimLeft(line, "\x00")
+	line = line[bytes.LastIndexByte(line, 0)+1:]
 	if err := json.Unmarshal(line, &e); err != nil || e.What == "" {
 		return Event{}, false
 	}
