@@ -32,7 +32,7 @@ func (p *planner) caps(r *route) []Action {
 		return p.release(r, true, fmt.Sprintf("the word has passed between agents %d times in conversation %s, and %d are allowed",
 			p.w.Turns, quote(p.conversation()), p.s.FuseTurns+f.Allowed))
 	case p.w.TurnsHour > p.s.FusePerHour+f.AllowedHour:
-		return p.release(r, true, fmt.Sprintf("%s has answered %d times within an hour, and %d are allowed",
+		return p.release(r, true, fmt.Sprintf("the word has passed to %s %d times on end within an hour, and %d are allowed",
 			p.name, p.w.TurnsHour, p.s.FusePerHour+f.AllowedHour))
 	case own:
 		return p.release(r, true, fmt.Sprintf("it blew the fuse of conversation %s", quote(p.conversation())))
@@ -90,6 +90,9 @@ type Seen struct {
 	Turns        int    // Envelope.Turns
 	At           time.Time
 	Sent         bool // written by the mailbox's owner
+	// Chain and Since are the chain that the message continued, see Chain.
+	Chain int
+	Since time.Time
 }
 
 // Turns is how often the word will have passed from one agent to another in
@@ -105,33 +108,5 @@ func Turns(traffic []Seen, conversation string) int {
 			turns = max(turns, s.Turns+1)
 		}
 	}
-	return turns
-}
-
-// TurnsHour is the like over the last hour, whatever the conversation, for
-// loops that take a new one each time: how many of the mailbox's messages can
-// be paired with one that it got before, each counting once, the next message
-// included. Traffic must be in the order in which the mailbox saw it. A burst
-// one way has nothing to be paired with; whoever answers each of n messages,
-// singly or all together, has n turns. So no agent can write more than
-// Settings.FusePerHour answers an hour, whatever fan-out others have.
-func TurnsHour(traffic []Seen, now time.Time) int {
-	credit, turns := 0, 0
-	send := func() {
-		if credit > 0 {
-			credit--
-			turns++
-		}
-	}
-	for _, s := range traffic {
-		switch {
-		case now.Sub(s.At) > time.Hour:
-		case s.Sent:
-			send()
-		case s.FromAID != "":
-			credit++
-		}
-	}
-	send()
 	return turns
 }

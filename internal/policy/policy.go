@@ -112,9 +112,10 @@ type World struct {
 	Parent      *Parent
 	ParentKnown bool
 	// Turns is how often the word has passed between agents in this
-	// conversation before this message; TurnsHour the same for the sender over
-	// the last hour, in any conversation.
+	// conversation before this message; TurnsHour the length of the chain of
+	// turns it continues in any conversation, within an hour of Since.
 	Turns, TurnsHour int
+	Since            time.Time
 	// Fuse is the state of this conversation's fuse.
 	Fuse FuseState
 	// Rejected is set when a person rejected the very same question of the

@@ -99,16 +99,17 @@ type Report struct {
 // pass is the state of one pass: everything here dies with the lease.
 type pass struct {
 	*Router
-	o       *office.Office
-	reg     *registry.Registry
-	journal *journal.Journal
-	batch   *spool.Batch
-	now     time.Time
-	opt     Options
-	rep     Report
-	recent  map[mail.ID]*mail.Message
-	wake    map[string]bool
-	touched bool // something was journalled since the last settled record
+	o        *office.Office
+	reg      *registry.Registry
+	journal  *journal.Journal
+	batch    *spool.Batch
+	now      time.Time
+	opt      Options
+	rep      Report
+	recent   map[mail.ID]*mail.Message
+	wake     map[string]bool
+	requeued []office.Author
+	touched  bool // something was journalled since the last settled record
 }
 
 // Pass takes the lease, routes what waits and gives the lease back. KindBusy:
@@ -157,7 +158,7 @@ func (p *pass) run(ctx context.Context) error {
 		errs = append(errs, step())
 	}
 	// What those steps wrote is mail like any other.
-	errs = append(errs, p.rounds(ctx, p.officeAuthors))
+	errs = append(errs, p.rounds(ctx, p.officeAndRequeued))
 	errs = append(errs, p.settle())
 	for aid := range p.wake {
 		if e, ok := p.reg.EntryByAID(aid); ok {
