@@ -1,0 +1,193 @@
+// Package office opens one office and answers what both ends of the disk
+// protocol ask: where a mailbox is, what a message says, what the rules need to
+// know before they decide (design §3, §7). The front door (mailbox) and the
+// router never import each other; what they share is here.
+//
+// Invariants. Opening changes nothing. An office that was copied, moved or made
+// by a newer tool is never written to. Mailbox paths come from the registry and
+// from nowhere else.
+package office
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/postroom/postroom/internal/config"
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/registry"
+	"github.com/postroom/postroom/internal/spool"
+	"github.com/postroom/postroom/internal/vfs"
+)
+
+// The directories of an office (docs/spool-format.md §1).
+const (
+	AgentsDir      = "agents"
+	MessagesDir    = "messages"
+	ApprovalsDir   = "approvals"
+	TranscriptsDir = "transcripts"
+	JournalDir     = "journal"
+	MovedFile      = "MOVED"
+)
+
+// System is the world outside the office, injected so that tests can replace
+// any of it.
+type System struct {
+	Now      func() time.Time
+	OpenFS   func(dir string) (vfs.FS, error)
+	Machine  func() string
+	Boot     func() (id string, since time.Duration, ok bool)
+	Host     string
+	PID      int
+	Version  string // "post 0.1.0"
+	Parallel int    // syncs at once
+}
+
+// Batch returns a batch of syncs as wide as the system allows.
+func (s System) Batch() *spool.Batch { return &spool.Batch{Parallel: s.Parallel} }
+
+// Office is one open office.
+type Office struct {
+	FS     vfs.FS
+	Dir    string // absolute
+	Config config.Office
+	Sys    System
+
+	settings policy.Settings
+	mu       sync.Mutex
+	boxes    map[string]vfs.FS // mailboxes elsewhere, by directory
+}
+
+// Open opens the office in dir, which is absolute.
+func Open(dir string, sys System) (*Office, error) {
+	fsys, err := sys.OpenFS(dir)
+	if err != nil {
+		return nil, &mail.Error{Op: "open office", Kind: mail.KindNotFound, Addr: dir, Err: err,
+			Hint: `run "post init" to make one, or name one with --office`}
+	}
+	data, _, err := spool.ReadFile(fsys, config.OfficeFile, 64<<10)
+	if errors.Is(err, fs.ErrNotExist) {
+		if to, moved := readMoved(fsys); moved {
+			return nil, movedError(dir, to)
+		}
+		return nil, &mail.Error{Op: "open office", Kind: mail.KindNotFound, Addr: dir,
+			Err: errors.New("there is no " + config.OfficeFile + " here"), Hint: `run "post init", or name an office with --office`}
+	}
+	if err != nil {
+		return nil, &mail.Error{Op: "open office", Kind: mail.KindStore, Addr: dir, Err: err, Hint: `run "post doctor"`}
+	}
+	cfg, err := config.DecodeOffice(data)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := cfg.Settings()
+	if err != nil {
+		return nil, err
+	}
+	return &Office{FS: fsys, Dir: dir, Config: cfg, Sys: sys, settings: settings}, nil
+}
+
+// Settings are the office's rules.
+func (o *Office) Settings() policy.Settings { return o.settings }
+
+// CheckWritable refuses an office that was copied or moved away (design §3).
+func (o *Office) CheckWritable() error {
+	if to, moved := readMoved(o.FS); moved {
+		return movedError(o.Dir, to)
+	}
+	why := o.Foreign()
+	if why == "" {
+		return nil
+	}
+	return &mail.Error{Op: "write to office", Kind: mail.KindForeign, Addr: o.Dir, Err: errors.New(why),
+		Hint: `if this is the office now, run "post office move"; to go on with both, "post office fork"`}
+}
+
+// Foreign says why the directory is not the one the office was made in, or "".
+func (o *Office) Foreign() string {
+	if m := o.Sys.Machine(); o.Config.Machine != "" && m != o.Config.Machine {
+		return "it was made on another machine"
+	}
+	fi, err := o.FS.Lstat(".")
+	if err != nil {
+		return err.Error()
+	}
+	if _, ino, ok := vfs.Inode(fi); ok && o.Config.Inode != 0 && ino != o.Config.Inode {
+		return "it is a copy of another directory"
+	}
+	return ""
+}
+
+func readMoved(fsys vfs.FS) (to string, moved bool) {
+	data, _, err := spool.ReadFile(fsys, MovedFile, 8<<10)
+	if err != nil {
+		return "", false
+	}
+	return strings.TrimSpace(string(data)), true
+}
+
+func movedError(dir, to string) error {
+	return &mail.Error{Op: "open office", Kind: mail.KindForeign, Addr: dir, Err: errors.New("it has moved to " + to),
+		Hint: "use --office " + to}
+}
+
+// Registry loads the address book.
+func (o *Office) Registry() (*registry.Registry, error) { return registry.Load(o.FS) }
+
+// Box returns an agent's mailbox, where the registry says it is.
+func (o *Office) Box(e registry.Entry) (spool.Box, error) {
+	dir := filepath.Dir(e.InboxPath)
+	if rel, ok := o.within(dir); ok {
+		return spool.Box{FS: o.FS, Dir: rel, Shared: true}, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	fsys, ok := o.boxes[dir]
+	if !ok {
+		var err error
+		if fsys, err = o.Sys.OpenFS(dir); err != nil {
+			return spool.Box{}, &mail.Error{Op: "open mailbox", Kind: mail.KindDelivery, Addr: e.Name, Err: err,
+				Hint: `see "post doctor"`}
+		}
+		if o.boxes == nil {
+			o.boxes = make(map[string]vfs.FS)
+		}
+		o.boxes[dir] = fsys
+	}
+	return spool.Box{FS: fsys, Dir: "."}, nil
+}
+
+// SystemBox is the mailbox of human or postroom: an outbox for what a person
+// and the office itself write.
+func (o *Office) SystemBox(name string) spool.Box {
+	return spool.Box{FS: o.FS, Dir: AgentsDir + "/" + name, Shared: true}
+}
+
+// within returns the slash path of dir inside the office, if it is inside.
+func (o *Office) within(dir string) (string, bool) {
+	rel, ok := strings.CutPrefix(dir, o.Dir+string(filepath.Separator))
+	if !ok || rel == "" {
+		return "", false
+	}
+	rel = filepath.ToSlash(rel)
+	return rel, fs.ValidPath(rel)
+}
+
+// MessagePath is where the office's own copy of a message stands.
+func MessagePath(id mail.ID) string {
+	return MessagesDir + "/" + id.Month() + "/" + spool.FileName(id)
+}
+
+// ReadMessage reads the office's own copy.
+func (o *Office) ReadMessage(id mail.ID) (*mail.Message, []byte, error) {
+	data, _, err := spool.ReadMail(o.FS, MessagePath(id))
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := mail.Parse(data)
+	return m, data, err
+}

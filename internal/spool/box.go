@@ -1,0 +1,89 @@
+package spool
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// lockPoll is how long a waiter sleeps between tries for a mailbox lock.
+const lockPoll = time.Millisecond
+
+// Lock takes the mailbox lock: what two processes of one agent may not do at
+// once (claim the next message, take an id) happens under it. It gives up with
+// KindBusy after patience.
+func (b Box) Lock(patience time.Duration) (unlock func(), err error) {
+	f, err := b.FS.OpenFile(b.Path(lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for tries := 0; ; tries++ {
+		ok, err := f.TryLock()
+		if ok {
+			return func() { f.Close() }, nil
+		}
+		if err == nil && time.Duration(tries)*lockPoll >= patience {
+			err = &mail.Error{Op: "lock mailbox", Kind: mail.KindBusy, Addr: b.FS.Path(b.Dir),
+				Err: errors.New("another process of this agent is at work"), Hint: "try again"}
+		}
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		time.Sleep(lockPoll)
+	}
+}
+
+// clockWidth is the fixed width of the clock file, so that a write in place
+// never leaves the rest of a longer value behind.
+const clockWidth = 64
+
+// Clock is the mailbox's clock, open. Its owner holds the mailbox lock.
+type Clock struct {
+	mail.Clock
+	box Box
+}
+
+// OpenClock reads the mailbox's clock (design §5). A file that is missing or
+// torn starts from nothing: the wall clock then rules, and the outbox refuses a
+// second use of an id.
+func (b Box) OpenClock() *Clock {
+	c := &Clock{box: b}
+	data, _, err := ReadFile(b.FS, b.Path(clock), clockWidth)
+	if err != nil {
+		return c
+	}
+	if id, err := mail.ParseID(string(trimSpace(data))); err == nil {
+		c.Last = id
+	}
+	return c
+}
+
+// Save stores the clock. It isn't synced: after a power cut the wall clock is
+// ahead of it anyway.
+func (c *Clock) Save() error {
+	f, err := c.box.FS.OpenFile(c.box.Path(clock), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, clockWidth)
+	for i := range buf {
+		buf[i] = ' '
+	}
+	copy(buf, c.Last)
+	buf[clockWidth-1] = '\n'
+	_, err = f.WriteAt(buf, 0)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func trimSpace(b []byte) []byte {
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\n') {
+		b = b[:len(b)-1]
+	}
+	return b
+}

@@ -1,0 +1,89 @@
+package spool
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/postroom/postroom/internal/vfs"
+)
+
+// writeTemp writes data durably under a temporary name in dir. The name is the
+// caller's alone: whoever calls holds the lease or the mailbox lock, so what
+// stands there is left from a crash.
+func writeTemp(fsys vfs.FS, dir, name string, data []byte) (string, error) {
+	temp := path.Join(dir, tmp+name)
+	f, err := fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		if err = fsys.Remove(temp); err == nil {
+			f, err = fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		fsys.Remove(temp) // nothing refers to it; a stray is skipped by readers anyway
+		return "", err
+	}
+	return temp, nil
+}
+
+// PutNew makes dir/name appear whole, without ever replacing what is there
+// (fs.ErrExist). The caller syncs dir.
+func PutNew(fsys vfs.FS, dir, name string, data []byte) error {
+	temp, err := writeTemp(fsys, dir, name, data)
+	if err != nil {
+		return err
+	}
+	err = fsys.Link(temp, path.Join(dir, name))
+	if rerr := fsys.Remove(temp); err == nil {
+		err = rerr
+	}
+	return err
+}
+
+// Replace makes dir/name hold data, whole, in place of what was there. For
+// state that one writer owns; never for mail. The caller syncs dir if the state
+// must survive.
+func Replace(fsys vfs.FS, dir, name string, data []byte) error {
+	temp, err := writeTemp(fsys, dir, name, data)
+	if err != nil {
+		return err
+	}
+	return fsys.Rename(temp, path.Join(dir, name))
+}
+
+// Link gives a file a second name, treating a name that already is the same
+// file as done.
+func linkSame(fsys vfs.FS, from, to string) error {
+	err := fsys.Link(from, to)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	a, aerr := fsys.Lstat(from)
+	b, berr := fsys.Lstat(to)
+	if aerr == nil && berr == nil && SameInode(a, b) {
+		return nil
+	}
+	return err
+}
+
+// SameInode reports whether two stats are of one file; true where the system
+// has no inodes and size and time agree.
+func SameInode(a, b fs.FileInfo) bool {
+	adev, aino, aok := vfs.Inode(a)
+	bdev, bino, bok := vfs.Inode(b)
+	if !aok || !bok {
+		return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	}
+	return adev == bdev && aino == bino
+}
