@@ -23,19 +23,23 @@ func (p *planner) caps(r *route) []Action {
 	f := p.w.Fuse
 	own := f.Blown && f.Message != "" && f.Message == p.m.ID
 	hops := Hops(p.parent())
+	conversation := Ask{Fuse: true}
+	sender := Ask{Fuse: true, OfSender: true}
 	switch {
+	case hops > p.s.HopCap: // first, for it never changes: no fuse may bounce what is being asked
+		return p.release(r, Ask{}, fmt.Sprintf("it is reply %d in a chain of replies, and %d are allowed", hops, p.s.HopCap))
 	case f.Blown && !own:
 		return []Action{p.blown(f)}
-	case hops > p.s.HopCap:
-		return p.release(r, false, fmt.Sprintf("it is reply %d in a chain of replies, and %d are allowed", hops, p.s.HopCap))
+	case own && f.OfSender:
+		return p.release(r, sender, "the word has passed to "+p.name+" too often within an hour")
+	case own:
+		return p.release(r, conversation, "it blew the fuse of conversation "+quote(p.conversation()))
 	case p.w.Turns > p.s.FuseTurns+f.Allowed:
-		return p.release(r, true, fmt.Sprintf("the word has passed between agents %d times in conversation %s, and %d are allowed",
+		return p.release(r, conversation, fmt.Sprintf("the word has passed between agents %d times in conversation %s, and %d are allowed",
 			p.w.Turns, quote(p.conversation()), p.s.FuseTurns+f.Allowed))
 	case p.w.TurnsHour > p.s.FusePerHour+f.AllowedHour:
-		return p.release(r, true, fmt.Sprintf("the word has passed to %s %d times on end within an hour, and %d are allowed",
+		return p.release(r, sender, fmt.Sprintf("the word has passed to %s %d times on end within an hour, and %d are allowed",
 			p.name, p.w.TurnsHour, p.s.FusePerHour+f.AllowedHour))
-	case own:
-		return p.release(r, true, fmt.Sprintf("it blew the fuse of conversation %s", quote(p.conversation())))
 	}
 	return nil
 }
@@ -49,26 +53,24 @@ func (p *planner) blown(f FuseState) Bounce {
 		Reason: "conversation " + quote(p.conversation()) + " is stopped until a person decides",
 		Hint:   "wait for the decision, or ask: post send human --act query",
 	}
+	if f.OfSender {
+		b.Reason = "the word has passed to " + p.name + " too often within an hour; it is stopped until a person decides"
+	}
 	if f.Approval != "" {
 		b.Reason += " approval " + f.Approval
 	}
 	return b
 }
 
-// release puts the message itself before a person and tells both sides.
-// Nothing is delivered, owed or settled until then.
-func (p *planner) release(r *route, fuse bool, why string) []Action {
-	cause := "release:hops"
-	if fuse {
-		cause = "release:fuse"
-	}
-	out := []Action{Ask{
-		Kind:    Release,
-		Why:     fmt.Sprintf("a message from %s to %s is held: %s", p.name, r.label, why),
-		Options: []string{OptionDeliver, OptionStop},
-		Expires: p.at.Add(p.s.Expire),
-		Fuse:    fuse,
-	}, Tell{
+// release puts the message itself before a person, with the scope that ask
+// has, and tells both sides. Nothing is delivered, owed or settled until then.
+func (p *planner) release(r *route, ask Ask, why string) []Action {
+	const cause = "release"
+	ask.Kind = Release
+	ask.Why = fmt.Sprintf("a message from %s to %s is held: %s", p.name, r.label, why)
+	ask.Options = []string{OptionDeliver, OptionStop}
+	ask.Expires = p.at.Add(p.s.Expire)
+	out := []Action{ask, Tell{
 		To: p.w.Sender, Cause: cause,
 		Text: fmt.Sprintf("Your message to %s was not delivered: %s. A person decides whether it goes on. Do not send it again.", r.label, why),
 	}}

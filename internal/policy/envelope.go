@@ -127,19 +127,15 @@ func (p *planner) routeCC(r *route) *Bounce {
 		copies = p.known(r, nil, p.m.Envelope.CC)
 	}
 	for _, s := range p.m.CC {
-		addr, fault := p.parse(s)
-		if fault != nil {
-			return fault
-		}
-		switch addr.Kind {
-		case mail.AddrHuman:
-			r.ccPerson = !r.person && p.from != byHuman
-		case mail.AddrBroadcast:
-			return ccFault("a broadcast")
+		list, fault := p.ccOne(r, copies, s, resolved)
+		switch {
+		case fault == nil:
+			copies = list
+		case p.from == byOffice:
+			fault.Recipient = s
+			r.dropped = append(r.dropped, *fault)
 		default:
-			if copies, fault = p.ccAgent(r, copies, addr, resolved); fault != nil {
-				return fault
-			}
+			return fault
 		}
 	}
 	for _, a := range copies {
@@ -148,6 +144,22 @@ func (p *planner) routeCC(r *route) *Bounce {
 		}
 	}
 	return nil
+}
+
+// ccOne adds what one address in cc means.
+func (p *planner) ccOne(r *route, copies []Agent, s string, resolved bool) ([]Agent, *Bounce) {
+	addr, fault := p.parse(s)
+	if fault != nil {
+		return nil, fault
+	}
+	switch addr.Kind {
+	case mail.AddrHuman:
+		r.ccPerson = !r.person && p.from != byHuman
+		return copies, nil
+	case mail.AddrBroadcast:
+		return nil, ccFault("a broadcast")
+	}
+	return p.ccAgent(r, copies, addr, resolved)
 }
 
 // ccAgent adds the agent in cc. A resolved envelope must have it already,

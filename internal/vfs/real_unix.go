@@ -3,6 +3,7 @@
 package vfs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -68,3 +69,6 @@ func inodeOf(fi fs.FileInfo) (dev, ino uint64, ok bool) {
 	}
 	return uint64(st.Dev), uint64(st.Ino), true
 }
+
+// IsReadOnly reports whether err says that the file system is mounted read-only.
+func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"io/fs"
 
 	"golang.org/x/sys/windows"
@@ -34,3 +35,6 @@ func tryLock(fd uintptr) (bool, error) {
 
 // inodeOf knows nothing: FileInfo does not carry the file index on Windows.
 func inodeOf(fs.FileInfo) (dev, ino uint64, ok bool) { return 0, 0, false }
+
+// IsReadOnly reports whether err says that the file system is mounted read-only.
+func IsReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
