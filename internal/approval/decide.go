@@ -161,7 +161,8 @@ func decided(c *Closed) error {
 }
 
 // Undone lists the decided approvals whose effects (the answer, the release)
-// may still be missing, oldest decision first. Each decision in it is durable.
+// may still be missing, oldest decision first. Each decision in it is durable,
+// and its rejection on record.
 // The effects must be safe to repeat; after them comes Finish. One whose file
 // is broken is listed last, with Approval.ID and Approval.Broken set, and must
 // not be finished.
@@ -190,6 +191,12 @@ func Undone(fsys vfs.FS) ([]Closed, error) {
 		// A decider that died before its sync leaves a decision that a crash
 		// could still undo: nothing may follow from that.
 		if err := syncDir(fsys, doneDir); err != nil {
+			return nil, err
+		}
+	}
+	for i := range undone {
+		// On record before the asker hears of it and can ask again.
+		if err := reject(fsys, &undone[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -40,36 +42,51 @@ func Compact(fsys vfs.FS, now time.Time) (done bool, err error) {
 	return true, nil
 }
 
+// account is one debt in the ledger.
+type account struct {
+	id     mail.ID
+	debtor string
+}
+
 // condense returns the lines worth keeping, and whether leaving out the others
-// is worth the write.
+// is worth the write. Lines that cannot be read are left out too.
 func condense(b []byte, now time.Time) (kept []byte, enough bool) {
-	var events []Event
-	for line := range lines(b) {
-		if e, ok := parse(line); ok {
-			events = append(events, e)
+	closed := make(map[account]time.Time) // zero: open
+	for _, e := range read(b).Events {
+		if e.Op == policy.OpShift {
+			continue
+		}
+		a := account{e.ID, e.Debtor}
+		at := closed[a]
+		if e.Op == policy.OpSettle || e.Op == policy.OpWaive {
+			if e.At.After(at) {
+				at = e.At
+			}
+		}
+		closed[a] = at
+	}
+	old := func(a account) bool {
+		at := closed[a]
+		return !at.IsZero() && now.Sub(at) > keepClosed
+	}
+	drop := 0
+	for a := range closed {
+		if old(a) {
+			drop++
 		}
 	}
-	book := Fold(events)
-	old := make(map[key]bool)
-	for i := range book.Debts {
-		d := &book.Debts[i]
-		if !d.Closed.IsZero() && now.Sub(d.Closed) > keepClosed {
-			old[d.key()] = true
-		}
-	}
-	if 2*len(old) <= len(book.Debts) {
+	if 2*drop <= len(closed) {
 		return nil, false
 	}
-	for line := range lines(b) {
-		e, ok := parse(line)
-		if !ok || old[e.key()] {
-			continue
+	for l := range lines(b) {
+		e, known, ok := parse(l)
+		switch {
+		case !ok, known && e.Op != policy.OpShift && old(account{e.ID, e.Debtor}):
+		case known && e.Op == policy.OpShift && len(kept) == 0 && now.Sub(e.At) > keepClosed:
+			// A shift moves the debts above it: with none there it is spent.
+		default:
+			kept = append(kept, l...)
 		}
-		// A shift moves the debts above it: with none there it is spent.
-		if e.What == Shift && len(kept) == 0 && now.Sub(e.At) > keepClosed {
-			continue
-		}
-		kept = append(kept, line...)
 	}
 	return kept, true
 }
