@@ -22,8 +22,8 @@ const (
 )
 
 // Unread lists an agent's unread mail in delivery order (design §5), oldest
-// first, and how many of them expect an answer. It is called with the agent's
-// wake lock held, more than once, never at the same time for one agent.
+// first, and how many of them expect an answer. One Wake calls it several
+// times, one after the other.
 type Unread func() (ids []mail.ID, oblige int, err error)
 
 // Recipient is an agent and a way to look into its inbox.
@@ -81,7 +81,7 @@ func (a *Arbiter) Force(ctx context.Context, agent Agent, unread Unread, now tim
 }
 
 func (a *Arbiter) wake(ctx context.Context, r Recipient, now time.Time, force bool) (Outcome, error) {
-	agent := r.Agent
+	agent, now := r.Agent, now.UTC()
 	if agent.Kind() == KindNone {
 		return None{}.Notify(ctx, agent, Pointer{})
 	}
@@ -149,13 +149,12 @@ func (rd *round) run(ctx context.Context, force bool) (Outcome, error) {
 		return Outcome{Pending, "somebody else is waking " + agent.Name + " and looks again afterwards"}, nil
 	}
 	defer lock.Close()
-	// Before looking: a mark made from here on is seen by late.
-	if err := rd.store.unmark(agent.AID); err != nil {
-		return rd.broken("wake mark", err)
-	}
 	w, torn, err := rd.store.load(agent.AID)
 	if err != nil {
 		return rd.broken("wake state", err)
+	}
+	if err := rd.unmark(*w); err != nil {
+		return rd.broken("wake mark", err)
 	}
 	unread, oblige, err := rd.r.Unread()
 	if err != nil {
@@ -180,6 +179,21 @@ func (rd *round) take(aid string) (vfs.File, error) {
 		return nil, err
 	}
 	return rd.store.lock(aid)
+}
+
+// unmark takes the mark away before the inbox is looked into, so that a mark
+// made from here on is seen by late. What it asked for goes into the state on
+// disk first: a crash between here and the attempt must not lose it.
+func (rd *round) unmark(w wake) error {
+	aid := rd.r.Agent.AID
+	if !rd.store.marked(aid) {
+		return nil
+	}
+	w.Agent, w.PendingSince, w.NextTry = rd.r.Agent.Name, rd.now, rd.now
+	if err := rd.store.save(aid, &w); err != nil {
+		return err
+	}
+	return rd.store.unmark(aid)
 }
 
 // judge decides and, if a wake is due, makes it.
@@ -308,7 +322,9 @@ func tidy(kind string, out Outcome, err error) Outcome {
 	return out
 }
 
-// broken reports that the arbiter could not do its work; nobody was woken.
+// broken reports that the arbiter could not do its work; nobody was woken. The
+// mark, if it can be made, has a later pass try again.
 func (rd *round) broken(what string, err error) (Outcome, error) {
+	err = errors.Join(err, rd.store.mark(rd.r.Agent.AID))
 	return Outcome{Failed, line(what+": "+err.Error(), evidenceMax)}, storeError(rd.r.Agent.Name, err)
 }
