@@ -3,21 +3,33 @@
 // for the real one and every crash state can be enumerated (design §16).
 //
 // Invariants. Names are relative to the root of the FS, use slashes, and never
-// leave the root. No call follows a symlink in the last component. Nothing is
-// durable until it was synced: data by File.Sync, a directory's entries by
-// FS.SyncDir.
+// leave the root. No call follows a symlink, neither in the last component nor
+// in one before it, so nobody who owns a directory below the root can point it
+// at somebody else's. No call blocks on a FIFO. Nothing is durable until it was
+// synced: data by File.Sync, a directory's entries by FS.SyncDir.
+//
+// Errors are *fs.PathError or *os.LinkError that carry the name as given;
+// match them with errors.Is (fs.ErrNotExist, fs.ErrExist, fs.ErrPermission,
+// fs.ErrInvalid for a bad name, ErrNotRegular).
 package vfs
 
 import (
+	"errors"
 	"io"
 	"io/fs"
+	"path/filepath"
+	"strings"
 )
+
+// ErrNotRegular is the cause when OpenFile meets a symlink, FIFO, device or
+// socket.
+var ErrNotRegular = errors.New("neither a regular file nor a directory")
 
 // FS is a file system rooted at one directory.
 type FS interface {
 	// OpenFile opens a regular file (or, with os.O_RDONLY, a directory).
 	// flag takes the os.O_* bits. It never follows a symlink in the last
-	// component and never blocks on a FIFO: both are errors.
+	// component and never blocks on a FIFO: both are ErrNotRegular.
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Mkdir(name string, perm fs.FileMode) error
 	// Link gives oldname's file a second name; fs.ErrExist if newname exists.
@@ -58,6 +70,16 @@ func Inode(fi fs.FileInfo) (dev, ino uint64, ok bool) {
 		return s.Dev, s.Ino, true
 	}
 	return inodeOf(fi)
+}
+
+// split checks name and cuts it into the directories on the way and the last
+// component, which is "." for the root itself.
+func split(name string) (dirs []string, base string, err error) {
+	if _, err := filepath.Localize(name); err != nil {
+		return nil, "", fs.ErrInvalid
+	}
+	parts := strings.Split(name, "/")
+	return parts[:len(parts)-1], parts[len(parts)-1], nil
 }
 
 // Sys is what FileInfo.Sys() returns on file systems that are not the real one.
