@@ -70,11 +70,15 @@ type Message struct {
 	RequiresReply bool
 	NeedsHuman    bool
 	Deadline      time.Time // zero is null
-	CreatedAt     time.Time
-	Office        string
-	Station       string
-	SentWith      string
-	Envelope      *Envelope // what the stamping tool resolved; nil in a hand-written file
+	// DeadlineText is the deadline as a hand-written file gives it, perhaps
+	// relative to CreatedAt. It is never encoded: stamping resolves it with
+	// ResolveDeadline.
+	DeadlineText string
+	CreatedAt    time.Time
+	Office       string
+	Station      string
+	SentWith     string
+	Envelope     *Envelope // what the stamping tool resolved; nil in a hand-written file
 
 	Extra map[string]json.RawMessage
 }
