@@ -1,0 +1,135 @@
+// Package registry is the office's address book, registry.json: every agent,
+// alias and channel, and the only authority for where mail goes (design §3,
+// §11; spool-format.md §5).
+//
+// Invariants. A name, an alias or a retired channel name belongs to its first
+// holder for ever; agents and channels share one name space; names are
+// compared whole. No two agents share a mailbox. A file that is torn,
+// contradicts itself or is missing is an error that changes nothing: it is
+// never read as empty and never written over with fewer agents. Fields that
+// this version does not know are written back.
+//
+// A lookup reads one line of the file. Load verifies the file's checksum and
+// parses nothing, so that a hook in an office of a thousand agents stays
+// cheap. Reads may run at the same time as other reads; edits and Save want
+// the router's lease and nobody else around.
+package registry
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/postroom/postroom/internal/policy"
+)
+
+// File is the registry's name in the office.
+const File = "registry.json"
+
+// Entry is one agent (design §11). Entries returned by this package are
+// copies.
+type Entry struct {
+	AID        string // stable id; never changes, never given away
+	Name       string
+	Archived   bool
+	Aliases    []string // earlier names, still good as addresses
+	Role       string
+	InboxPath  string // absolute path of the mailbox's inbox/
+	Transcript string // file name in transcripts/
+	Workspace  string // absolute path; "" if none
+	Runtime    string
+	Notify     []string // kind, then its arguments
+	Launch     []string // argument list, no shell
+	Joined     time.Time
+
+	Extra map[string]json.RawMessage // fields of other versions, kept
+}
+
+// Channel is a named set of agents: aids, sorted.
+type Channel struct {
+	Name    string
+	Members []string
+	Extra   map[string]json.RawMessage
+}
+
+// Registry is one loaded registry. It implements policy.Directory.
+type Registry struct {
+	raw    []byte // canonical layout; the reads scan this and nothing else
+	disk   []byte // what the file held when it was loaded or saved
+	doc    *document
+	loaded int // agents at load; Save never writes fewer
+	edited bool
+}
+
+var _ policy.Directory = (*Registry)(nil)
+
+// Edited reports whether the file was changed by something else than this
+// package since it was last written. What it says is used; doctor shows it.
+func (r *Registry) Edited() bool { return r.edited }
+
+// Entry finds an agent by its name or an alias, exactly.
+func (r *Registry) Entry(name string) (Entry, bool) {
+	l, ok := r.byName(name)
+	if !ok {
+		return Entry{}, false
+	}
+	return l.entry(), true
+}
+
+// EntryByAID finds an agent by its stable id.
+func (r *Registry) EntryByAID(aid string) (Entry, bool) {
+	l, ok := r.byAID(aid)
+	if !ok {
+		return Entry{}, false
+	}
+	return l.entry(), true
+}
+
+// Entries lists every agent, the archived too, in the order of joining.
+func (r *Registry) Entries() []Entry {
+	var es []Entry
+	for l := range r.lines() {
+		es = append(es, l.entry())
+	}
+	return es
+}
+
+// Agent implements policy.Directory.
+func (r *Registry) Agent(name string) (policy.Agent, bool) {
+	l, ok := r.byName(name)
+	return l.agent(), ok
+}
+
+// ByAID implements policy.Directory.
+func (r *Registry) ByAID(aid string) (policy.Agent, bool) {
+	l, ok := r.byAID(aid)
+	return l.agent(), ok
+}
+
+// Active lists the agents that are not archived, sorted by name.
+func (r *Registry) Active() []policy.Agent {
+	var as []policy.Agent
+	for l := range r.lines() {
+		if !l.archived {
+			as = append(as, l.agent())
+		}
+	}
+	slices.SortFunc(as, func(a, b policy.Agent) int { return strings.Compare(a.Name, b.Name) })
+	return as
+}
+
+// Channel implements policy.Directory.
+func (r *Registry) Channel(name string) (policy.Channel, bool) {
+	for c := range r.channelLines() {
+		if c.Name == name {
+			return policy.Channel{Name: c.Name, Members: c.Members}, true
+		}
+	}
+	return policy.Channel{}, false
+}
+
+// Channels lists every channel in the order of its making.
+func (r *Registry) Channels() []Channel {
+	return slices.Collect(r.channelLines())
+}
