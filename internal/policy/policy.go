@@ -6,7 +6,13 @@
 // Invariants. The same input gives the same actions. A message either gets
 // delivered, is put before a person, or is refused with a reason: there is no
 // fourth way out and no silent one. An envelope that is already resolved is
-// never resolved again.
+// never resolved again. One plan asks a person at most once. What postroom
+// writes never obliges, never bounces and is never answered.
+//
+// The caller plans messages one after the other: the world of the next message
+// has what the actions of the last one changed (a blown fuse, a debt). It keeps
+// World.Begun true for a message of which anything was delivered, because the
+// rules that refuse a message must not speak twice about it (design §7.10).
 package policy
 
 import (
@@ -15,7 +21,8 @@ import (
 	"github.com/postroom/postroom/internal/mail"
 )
 
-// Settings are the office's rules (postroom.toml, [policy]).
+// Settings are the office's rules (postroom.toml, [policy]). A number or time
+// that is not above zero means its default.
 type Settings struct {
 	HopCap       int           // design §7.3; default 12
 	FuseTurns    int           // alternations allowed in one conversation; default 24
@@ -24,6 +31,30 @@ type Settings struct {
 	CopyAll      string        // agent copied on everything; "" for none
 	Orchestrator string        // agent that answers to "god"; "" for none
 	AskAgain     time.Duration // how long a person's rejection answers the same question; default 24h
+	Grace        time.Duration // from the reminder of a debt to a person; default half of Due
+	Expire       time.Duration // how long a question or release waits for a person; default 7 days
+}
+
+// withDefaults fills what is not set.
+func (s Settings) withDefaults() Settings {
+	number := func(n *int, def int) {
+		if *n <= 0 {
+			*n = def
+		}
+	}
+	period := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	number(&s.HopCap, mail.HopCap)
+	number(&s.FuseTurns, 24)
+	number(&s.FusePerHour, 240)
+	period(&s.Due, time.Hour)
+	period(&s.AskAgain, 24*time.Hour)
+	period(&s.Grace, s.Due/2)
+	period(&s.Expire, 7*24*time.Hour)
+	return s
 }
 
 // Agent is what the rules need to know of a registered agent.
@@ -31,6 +62,9 @@ type Agent struct {
 	Name     string
 	AID      string // stable id
 	Archived bool
+	// Transcript is the registry's name for the agent's transcript file; "" is
+	// _inbox_<name>.md. It keeps one file per inbox over a rename (design §10).
+	Transcript string
 }
 
 // Channel is a named set of agents, by aid, sorted.
@@ -84,10 +118,14 @@ type World struct {
 	// Fuse is the state of this conversation's fuse.
 	Fuse FuseState
 	// Rejected is set when a person rejected the very same question of the
-	// same sender within AskAgain.
+	// same sender within AskAgain. The approval of this very message is not
+	// meant.
 	Rejected *Rejection
 	// Released is set when a person let this very message through.
 	Released bool
+	// Begun is set when an earlier pass already delivered a part of this
+	// message. Whatever could refuse or hold it was decided then.
+	Begun bool
 }
 
 // FuseState is the state of a conversation's (or a sender's) fuse. The zero
@@ -95,6 +133,9 @@ type World struct {
 type FuseState struct {
 	Blown    bool
 	Approval string // the release that waits for a person
+	// Message is the one that blew it. Planned again after a crash, it is put
+	// before a person again, under the same approval, and does not bounce.
+	Message mail.ID
 	// Allowed counts turns a person granted on top of the caps.
 	Allowed     int
 	AllowedHour int
@@ -137,7 +178,10 @@ type (
 	}
 	// Ask puts the message before a person.
 	Ask struct {
-		Kind    AskKind
+		Kind AskKind
+		// Cause tells several questions about one message apart
+		// ("overdue:done:<aid>"); "" in a plan, which asks at most once.
+		Cause   string
 		Why     string   // one sentence
 		Options []string // for a release: deliver, stop
 		Expires time.Time
@@ -155,8 +199,9 @@ type (
 		Hint      string // what to do instead
 		Suggest   []string
 	}
-	// Tell sends a notice from postroom to one agent. Cause keeps its id
-	// stable over repeats ("archived:coder").
+	// Tell sends a notice from postroom to one agent. Its id derives from the
+	// planned message's id, Cause ("archived:coder") and To.AID, so that a
+	// repeat is the same notice and another message's is another one.
 	Tell struct {
 		To    Agent
 		Cause string
@@ -166,14 +211,17 @@ type (
 	Owe struct {
 		Debtor, Creditor string // aids; creditor "" is a person
 		Due              time.Time
+		// Firm: the author set the deadline, so agreeing does not move it.
+		Firm bool
 	}
 	// Settle records what a reply does to the sender's debt for Parent:
-	// discharged, or (Agreed) still owing the work itself.
+	// discharged, or (Agreed) still owing the work itself, by Due.
 	Settle struct {
 		Parent mail.ID
 		Debtor string
 		By     mail.Act
 		Agreed bool
+		Due    time.Time
 	}
 )
 

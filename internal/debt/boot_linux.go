@@ -1,0 +1,23 @@
+package debt
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// BootClock returns the id of this boot and the time since it, sleep included.
+func BootClock() (bootID string, d time.Duration, ok bool) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", 0, false
+	}
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return "", 0, false
+	}
+	bootID = strings.TrimSpace(string(b))
+	return bootID, time.Duration(ts.Nano()), bootID != ""
+}

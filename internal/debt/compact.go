@@ -1,0 +1,108 @@
+package debt
+
+import (
+	"os"
+	"time"
+
+	"github.com/postroom/postroom/internal/vfs"
+)
+
+const (
+	compactSize = 1 << 20
+	// keepClosed is how long a closed debt stays in the ledger: a pass that is
+	// repeated after a crash must not open it again.
+	keepClosed = 7 * 24 * time.Hour
+)
+
+// Compact rewrites the ledger without debts that were closed more than a week
+// ago, if it is over 1 MiB and they are more than half of all. It reads the
+// whole ledger, so call it where the ledger was read anyway. What remains folds
+// to the same open debts. Errors: KindStore; the ledger is as it was then.
+func Compact(fsys vfs.FS, now time.Time) (done bool, err error) {
+	fi, err := fsys.Lstat(ledgerName)
+	if err != nil || fi.Size() <= compactSize {
+		return false, nil // no ledger, or one that Load will complain about
+	}
+	if err := settleSwap(fsys); err != nil {
+		return false, err
+	}
+	b, err := readLedger(fsys)
+	if err != nil {
+		return false, err
+	}
+	kept, enough := condense(b, now)
+	if !enough {
+		return false, nil
+	}
+	if err := swap(fsys, kept); err != nil {
+		return false, storeError("compact", fsys, ledgerName, err)
+	}
+	return true, nil
+}
+
+// condense returns the lines worth keeping, and whether leaving out the others
+// is worth the write.
+func condense(b []byte, now time.Time) (kept []byte, enough bool) {
+	var events []Event
+	for line := range lines(b) {
+		if e, ok := parse(line); ok {
+			events = append(events, e)
+		}
+	}
+	book := Fold(events)
+	old := make(map[key]bool)
+	for i := range book.Debts {
+		d := &book.Debts[i]
+		if !d.Closed.IsZero() && now.Sub(d.Closed) > keepClosed {
+			old[d.key()] = true
+		}
+	}
+	if 2*len(old) <= len(book.Debts) {
+		return nil, false
+	}
+	for line := range lines(b) {
+		e, ok := parse(line)
+		if !ok || old[e.key()] {
+			continue
+		}
+		// A shift moves the debts above it: with none there it is spent.
+		if e.What == Shift && len(kept) == 0 && now.Sub(e.At) > keepClosed {
+			continue
+		}
+		kept = append(kept, line...)
+	}
+	return kept, true
+}
+
+// swap puts the new ledger in the place of the old one.
+func swap(fsys vfs.FS, b []byte) error {
+	// Never written through a name of before: that may be the ledger's file.
+	_ = fsys.Remove(ledgerTemp)
+	f, err := fsys.OpenFile(ledgerTemp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = fsys.Remove(ledgerTemp)
+		return err
+	}
+	if err := fsys.Link(ledgerTemp, swapName); err != nil {
+		return err
+	}
+	if err := fsys.Rename(ledgerTemp, ledgerName); err != nil {
+		_ = fsys.Remove(ledgerTemp)
+		_ = fsys.Remove(swapName)
+		return err
+	}
+	if err := fsys.SyncDir("."); err != nil {
+		return err
+	}
+	return fsys.Remove(swapName)
+}

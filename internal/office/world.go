@@ -1,0 +1,187 @@
+package office
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/postroom/postroom/internal/approval"
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/registry"
+	"github.com/postroom/postroom/internal/spool"
+)
+
+// historyLines bounds how far back in an inbox the fuse looks.
+const historyLines = 400
+
+// Author is who writes: an agent with a mailbox, a person, or the office.
+type Author struct {
+	policy.Agent // zero AID for human and postroom
+	Box          spool.Box
+}
+
+// The authors that are no agents.
+const (
+	Human    = "human"
+	Postroom = "postroom"
+)
+
+// Author returns an agent as an author.
+func (o *Office) Author(e registry.Entry) (Author, error) {
+	box, err := o.Box(e)
+	if err != nil {
+		return Author{}, err
+	}
+	return Author{policy.Agent{Name: e.Name, AID: e.AID, Archived: e.Archived}, box}, nil
+}
+
+// SystemAuthor returns human or postroom.
+func (o *Office) SystemAuthor(name string) Author {
+	return Author{policy.Agent{Name: name}, o.SystemBox(name)}
+}
+
+// Tag is what an author's ids carry: the aid, or the reserved name.
+func (a Author) Tag() string {
+	if a.AID == "" {
+		return a.Name
+	}
+	return a.AID
+}
+
+// World gathers the facts that the rules need about m (design §7). recent finds
+// messages of the pass under way, which have no office copy yet; it may be nil.
+func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent func(mail.ID) *mail.Message) (policy.World, error) {
+	w := policy.World{Settings: o.settings, Directory: reg, Sender: a.Agent}
+	if m.InReplyTo != "" {
+		p, err := o.parent(reg, a, m.InReplyTo, recent)
+		if err != nil {
+			return w, err
+		}
+		w.Parent, w.ParentKnown = p, p != nil
+	}
+	now := o.Sys.Now()
+	if a.AID != "" {
+		if err := history(a, Conversation(m, w), now, &w); err != nil {
+			return w, err
+		}
+		if err := o.fuses(a, Conversation(m, w), &w); err != nil {
+			return w, err
+		}
+	}
+	if m.NeedsHuman || m.To == Human {
+		r, err := approval.Rejected(o.FS, mail.ContentKey(m), now, o.settings.AskAgain)
+		if err != nil {
+			return w, err
+		}
+		w.Rejected = r
+	}
+	return w, nil
+}
+
+// Conversation is the conversation a message belongs to: its own, else its
+// parent's, else "" (a new one, named after the message's id).
+func Conversation(m *mail.Message, w policy.World) string {
+	if m.Conversation != "" || w.Parent == nil {
+		return m.Conversation
+	}
+	return w.Parent.Conversation
+}
+
+func (o *Office) parent(reg *registry.Registry, a Author, id mail.ID, recent func(mail.ID) *mail.Message) (*policy.Parent, error) {
+	m, err := o.find(a, id, recent)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	p := &policy.Parent{
+		ID: m.ID, From: m.From, Act: m.Act, Hops: m.Hops, Conversation: m.Conversation,
+		Obliges: m.RequiresReply, FromHuman: m.From == Human,
+	}
+	if from, ok := reg.Agent(m.From); ok {
+		p.FromAID = from.AID
+	}
+	p.Sent = p.FromAID == a.AID && (a.AID != "" || m.From == a.Name)
+	if m.Envelope != nil {
+		p.Received = contains(m.Envelope.Recipients, a.AID)
+		p.CC = contains(m.Envelope.CC, a.AID)
+	}
+	if a.Name == Human && (m.To == Human || m.NeedsHuman) {
+		p.Received = true
+	}
+	return p, nil
+}
+
+// find looks for a message where it may be: in this pass, in the office's
+// copies, or (a pass died before it copied it) in the author's own mailbox.
+func (o *Office) find(a Author, id mail.ID, recent func(mail.ID) *mail.Message) (*mail.Message, error) {
+	if !id.Valid() {
+		return nil, nil
+	}
+	if recent != nil {
+		if m := recent(id); m != nil {
+			return m, nil
+		}
+	}
+	m, _, err := o.ReadMessage(id)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	for _, dir := range []string{spool.Inbox, spool.Done, spool.Outbox, spool.Sent} {
+		data, _, err := spool.ReadMail(a.Box.FS, a.Box.Path(dir, spool.FileName(id)))
+		if err != nil {
+			continue
+		}
+		if m, err := mail.Parse(data); err == nil && m.ID == id {
+			return m, nil
+		}
+	}
+	return nil, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s && s != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// history reads, from what the author received lately, how often the word has
+// passed in this conversation and over the last hour in any. The index is
+// written by the lease holder, so a message can't claim its own count.
+func history(a Author, conversation string, now time.Time, w *policy.World) error {
+	var seen []policy.Seen
+	n := 0
+	err := a.Box.ScanIndex(func(l mail.IndexLine) bool {
+		n++
+		seen = append(seen, policy.Seen{
+			Conversation: l.Conversation, System: l.From == Human || l.From == Postroom,
+			At: l.ID.Time(), Turns: l.Turns, Chain: l.Chain, Since: l.Since,
+		})
+		return n < historyLines
+	})
+	w.Turns = policy.Turns(seen, conversation)
+	w.TurnsHour, w.ChainSince = policy.Chain(seen, now)
+	return err
+}
+
+func (o *Office) fuses(a Author, conversation string, w *policy.World) error {
+	keys := []approval.FuseKey{approval.AgentFuse(a.AID)}
+	if conversation != "" {
+		keys = append(keys, approval.ConversationFuse(conversation))
+	}
+	for _, k := range keys {
+		f, err := approval.LoadFuse(o.FS, k)
+		if err != nil {
+			return err
+		}
+		s := f.State()
+		w.Fuse.Allowed += s.Allowed
+		w.Fuse.AllowedHour += s.AllowedHour
+		if s.Blown {
+			w.Fuse.Blown, w.Fuse.Approval = true, s.Approval
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package policy
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// The options of a release.
+const (
+	OptionDeliver = "deliver"
+	OptionStop    = "stop"
+)
+
+// caps holds back what goes round in circles (design §7.3): nil lets the
+// message pass. Mail to a person passes, because there it already is; unless it
+// takes agents along in cc.
+func (p *planner) caps(r *route) []Action {
+	if p.from != byAgent || p.w.Released || p.w.Begun || r.person && !r.ccChosen {
+		return nil
+	}
+	f := p.w.Fuse
+	own := f.Blown && f.Message != "" && f.Message == p.m.ID
+	hops := Hops(p.parent())
+	switch {
+	case f.Blown && !own:
+		return []Action{p.blown(f)}
+	case hops > p.s.HopCap:
+		return p.release(r, false, fmt.Sprintf("it is reply %d in a chain of replies, and %d are allowed", hops, p.s.HopCap))
+	case p.w.Turns > p.s.FuseTurns+f.Allowed:
+		return p.release(r, true, fmt.Sprintf("the word has passed between agents %d times in conversation %s, and %d are allowed",
+			p.w.Turns, quote(p.conversation()), p.s.FuseTurns+f.Allowed))
+	case p.w.TurnsHour > p.s.FusePerHour+f.AllowedHour:
+		return p.release(r, true, fmt.Sprintf("%s has answered %d times within an hour, and %d are allowed",
+			p.name, p.w.TurnsHour, p.s.FusePerHour+f.AllowedHour))
+	case own:
+		return p.release(r, true, fmt.Sprintf("it blew the fuse of conversation %s", quote(p.conversation())))
+	}
+	return nil
+}
+
+func (p *planner) conversation() string { return Conversation(p.m, p.parent()) }
+
+// blown refuses what comes after the message that blew the fuse.
+func (p *planner) blown(f FuseState) Bounce {
+	b := Bounce{
+		Kind:   mail.KindRule,
+		Reason: "conversation " + quote(p.conversation()) + " is stopped until a person decides",
+		Hint:   "wait for the decision, or ask: post send human --act query",
+	}
+	if f.Approval != "" {
+		b.Reason += " approval " + f.Approval
+	}
+	return b
+}
+
+// release puts the message itself before a person and tells both sides.
+// Nothing is delivered, owed or settled until then.
+func (p *planner) release(r *route, fuse bool, why string) []Action {
+	cause := "release:hops"
+	if fuse {
+		cause = "release:fuse"
+	}
+	out := []Action{Ask{
+		Kind:    Release,
+		Why:     fmt.Sprintf("a message from %s to %s is held: %s", p.name, r.label, why),
+		Options: []string{OptionDeliver, OptionStop},
+		Expires: p.at.Add(p.s.Expire),
+		Fuse:    fuse,
+	}, Tell{
+		To: p.w.Sender, Cause: cause,
+		Text: fmt.Sprintf("Your message to %s was not delivered: %s. A person decides whether it goes on. Do not send it again.", r.label, why),
+	}}
+	for _, a := range r.to {
+		out = append(out, Tell{
+			To: a, Cause: cause,
+			Text: fmt.Sprintf("A message from %s to you is held: %s. A person decides whether it goes on.", p.name, why),
+		})
+	}
+	return out
+}
+
+// Seen is one message in the traffic of one mailbox with other agents. Mail
+// from human and postroom may be in the list and counts for nothing; mail *to*
+// human must not be in it.
+type Seen struct {
+	Conversation string
+	FromAID      string // "" is human or postroom
+	Turns        int    // Envelope.Turns
+	At           time.Time
+	Sent         bool // written by the mailbox's owner
+}
+
+// Turns is how often the word will have passed from one agent to another in
+// conversation with the mailbox's next message: one more than the greatest
+// Turns of a message it got there, in to or cc; 0 if it got none. So a burst one
+// way counts nothing, a circle of any length counts each step, and whether
+// in_reply_to is set plays no part. The result is World.Turns, and is stamped
+// as Envelope.Turns.
+func Turns(traffic []Seen, conversation string) int {
+	turns := 0
+	for _, s := range traffic {
+		if !s.Sent && s.FromAID != "" && s.Conversation == conversation {
+			turns = max(turns, s.Turns+1)
+		}
+	}
+	return turns
+}
+
+// TurnsHour is the like over the last hour, whatever the conversation, for
+// loops that take a new one each time: how many of the mailbox's messages can
+// be paired with one that it got before, each counting once, the next message
+// included. Traffic must be in the order in which the mailbox saw it. A burst
+// one way has nothing to be paired with; whoever answers each of n messages,
+// singly or all together, has n turns. So no agent can write more than
+// Settings.FusePerHour answers an hour, whatever fan-out others have.
+func TurnsHour(traffic []Seen, now time.Time) int {
+	credit, turns := 0, 0
+	send := func() {
+		if credit > 0 {
+			credit--
+			turns++
+		}
+	}
+	for _, s := range traffic {
+		switch {
+		case now.Sub(s.At) > time.Hour:
+		case s.Sent:
+			send()
+		case s.FromAID != "":
+			credit++
+		}
+	}
+	send()
+	return turns
+}
