@@ -1,0 +1,164 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/vfs"
+)
+
+// tailChunk is what is read of a file's end at first.
+const tailChunk = 64 << 10
+
+var settledMark = []byte(`"event":"settled"`)
+
+// tailOf returns the end of a file from its last settled record on, or all of
+// it, and the offset where that begins.
+func tailOf(f vfs.File, size int64) (tail []byte, off int64, err error) {
+	for n := int64(tailChunk); ; n *= 4 {
+		off = max(0, size-n)
+		buf := make([]byte, size-off)
+		if got, err := f.ReadAt(buf, off); err != nil && (err != io.EOF || got < len(buf)) {
+			return nil, 0, err
+		}
+		if at, found := lastSettled(buf); found {
+			return buf[at:], off + int64(at), nil
+		}
+		if off == 0 {
+			return buf, 0, nil
+		}
+	}
+}
+
+// lastSettled finds the line of the last settled record that is whole.
+func lastSettled(buf []byte) (at int, found bool) {
+	for end := len(buf); ; {
+		mark := bytes.LastIndex(buf[:end], settledMark)
+		if mark < 0 {
+			return 0, false
+		}
+		at = bytes.LastIndexByte(buf[:mark], '\n') + 1
+		if n := bytes.IndexByte(buf[mark:], '\n'); n >= 0 {
+			if r, err := parseLine(buf[at : mark+n]); err == nil && r.Event == Settled {
+				return at, true
+			}
+		}
+		end = mark
+	}
+}
+
+// goodLines returns the length of the whole, readable, chained records that b
+// begins with, and the last one's head. What a failed write left behind may
+// look whole, but it does not follow.
+func goodLines(b []byte) (n int, head Head) {
+	for {
+		i := bytes.IndexByte(b[n:], '\n')
+		if i < 0 {
+			return n, head
+		}
+		r, err := parseLine(b[n : n+i])
+		if err != nil || n > 0 && (r.N != head.N+1 || r.Prev != head.Hash) {
+			return n, head
+		}
+		head = Head{r.N, hashLine(b[n : n+i])}
+		n += i + 1
+	}
+}
+
+// headOf returns the head of a file that is not the newest, and so was durable
+// before the next one began.
+func headOf(fsys vfs.FS, name string) (Head, error) {
+	f, err := fsys.OpenFile(path(name), os.O_RDONLY, 0)
+	if err != nil {
+		return Head{}, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return Head{}, err
+	}
+	tail, _, err := tailOf(f, fi.Size())
+	if err != nil {
+		return Head{}, err
+	}
+	good, head := goodLines(tail)
+	if good < len(tail) {
+		return Head{}, &mail.Error{
+			Op: "read journal", Kind: mail.KindCorrupt, Addr: name,
+			Err: errors.New("a line in an older file is unreadable"), Hint: "run post verify",
+		}
+	}
+	return head, nil
+}
+
+// setAside keeps torn as journal/.torn-<date>-<n>, durably.
+func setAside(fsys vfs.FS, file string, torn []byte) (string, error) {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s%s-%d", tornPrefix, strings.TrimSuffix(file, ext), n)
+		f, err := fsys.OpenFile(path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.Write(torn)
+		return name, errors.Join(err, f.Sync(), f.Close(), fsys.SyncDir(Dir))
+	}
+}
+
+// Unsettled returns the records after the last settled one, oldest first,
+// over as many files as that takes: what a crash may have left half done.
+func (j *Journal) Unsettled() ([]Record, error) {
+	const op = "read journal"
+	names, err := files(j.fsys)
+	if err != nil {
+		return nil, failure(op, Dir, mail.KindStore, err, "")
+	}
+	var rs []Record
+	for i := len(names) - 1; i >= 0; i-- {
+		part, settled, err := unsettledIn(j.fsys, names[i])
+		if err != nil {
+			return nil, failure(op, names[i], mail.KindStore, err, "")
+		}
+		rs = append(part, rs...)
+		if settled {
+			break
+		}
+	}
+	return rs, nil
+}
+
+func unsettledIn(fsys vfs.FS, name string) (rs []Record, settled bool, err error) {
+	f, err := fsys.OpenFile(path(name), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, false, err
+	}
+	tail, _, err := tailOf(f, fi.Size())
+	if err != nil {
+		return nil, false, err
+	}
+	for line := range bytes.Lines(tail) {
+		r, err := parseLine(bytes.TrimSuffix(line, []byte("\n")))
+		if err != nil {
+			break // the torn end of a file that Open has not seen
+		}
+		if r.Event == Settled {
+			settled, rs = true, nil
+			continue
+		}
+		rs = append(rs, r)
+	}
+	return rs, settled, nil
+}
