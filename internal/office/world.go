@@ -170,7 +170,7 @@ func (o *Office) fuses(a Author, conversation string, w *policy.World) error {
 		w.Fuse.Allowed += s.Allowed
 		w.Fuse.AllowedHour += s.AllowedHour
 		if s.Blown {
-			w.Fuse.Blown, w.Fuse.Approval, w.Fuse.Message = true, s.Approval, s.Message
+			w.Fuse.Blown, w.Fuse.Approval, w.Fuse.Message, w.Fuse.OfSender = true, s.Approval, s.Message, k == keys[0]
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (p *pass) blow(j *job, ap *approval.Approval) error {
 func (p *pass) approval(j *job, a policy.Ask) *approval.Approval {
 	m := j.msg
 	ap := &approval.Approval{
-		ID: approval.IDFor(a.Kind, m.ID), Kind: a.Kind, Message: m.ID, Digest: j.draft.Digest,
+		ID: approval.IDFor(a.Kind, m.ID, a.Cause), Kind: a.Kind, Cause: a.Cause, Message: m.ID, Digest: j.draft.Digest,
 		Asker: j.author.Name, AskerAID: j.author.AID, AddressedTo: m.To, Conversation: m.Conversation,
 		Subject: m.Subject, Body: m.Body, Options: a.Options, Why: a.Why, Fuse: a.Fuse,
 		Created: p.now, Expires: a.Expires,
@@ -124,7 +124,7 @@ func (p *pass) approval(j *job, a policy.Ask) *approval.Approval {
 	}
 	if a.Kind == policy.Release {
 		ap.Chain = p.chain(j)
-		if s := j.world.Settings; a.Fuse && j.world.Turns <= s.FuseTurns+j.world.Fuse.Allowed {
+		if a.OfSender {
 			ap.FuseAgent = j.author.AID
 		}
 	}

@@ -118,7 +118,7 @@ func (p *pass) chaseAction(d policy.Debt, a policy.Action) error {
 			subject: "Overdue", body: a.Text})
 	case policy.Ask:
 		ap := &approval.Approval{
-			ID: approval.IDFor(a.Kind+policy.AskKind(":"+a.Cause), d.ID), Kind: a.Kind, Message: d.ID, Conversation: d.Conversation,
+			ID: approval.IDFor(a.Kind, d.ID, a.Cause), Kind: a.Kind, Cause: a.Cause, Message: d.ID, Conversation: d.Conversation,
 			Subject: "Overdue", Body: a.Why, Why: a.Why, Created: p.now, Expires: a.Expires,
 		}
 		if m, data, err := p.o.ReadMessage(d.ID); err == nil {

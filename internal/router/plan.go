@@ -94,7 +94,7 @@ func (p *pass) recall(j *job) error {
 
 // released reports whether a person let this very message through.
 func (p *pass) released(id mail.ID) (bool, error) {
-	a, d, err := approval.Get(p.o.FS, approval.IDFor(policy.Release, id))
+	a, d, err := approval.Get(p.o.FS, approval.IDFor(policy.Release, id, ""))
 	if mail.KindOf(err) == mail.KindNotFound {
 		return false, nil
 	}

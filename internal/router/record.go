@@ -247,9 +247,13 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) err
 			continue
 		}
 		text := transcript.Render(t.Header, j.msg, p.now, p.o.Config.Policy.Arrow)
-		in, err := transcript.Prepare(p.o.FS, t.File, text, chained[t.File])
-		if err != nil {
-			return err
+		last, ok := chained[t.File]
+		in := last.Next(text)
+		if !ok {
+			var err error
+			if in, err = transcript.Prepare(p.o.FS, t.File, text); err != nil {
+				return err
+			}
 		}
 		chained[t.File] = in
 		j.sections = append(j.sections, &section{in, text})
@@ -261,19 +265,16 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) err
 
 // transcribe appends the sections, now that the journal knows of them.
 func (p *pass) transcribe(jobs []*job) error {
-	files := map[string]bool{}
+	var done []transcript.Intent
 	for _, j := range jobs {
 		for _, s := range j.sections {
 			if err := transcript.Append(p.o.FS, s.intent, s.text); err != nil {
 				return err
 			}
-			files[s.intent.File] = true
+			done = append(done, s.intent)
 		}
 	}
-	for f := range files {
-		p.batch.Do(func() error { return transcript.Sync(p.o.FS, f) })
-	}
-	return p.batch.Flush()
+	return transcript.Sync(p.o.FS, done...)
 }
 
 // debts are what the message changes in the ledger: nobody owes an answer to

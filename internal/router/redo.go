@@ -18,9 +18,9 @@ import (
 // journalled is still in an outbox and takes the normal way
 // (docs/crash-safety.md).
 func (p *pass) redo() error {
-	pending := p.journal.Unsettled()
-	if len(pending) == 0 {
-		return nil
+	pending, err := p.journal.Unsettled()
+	if err != nil || len(pending) == 0 {
+		return err
 	}
 	for _, r := range pending {
 		var err error
@@ -122,18 +122,45 @@ func lineOf(r journal.Record, m *mail.Message) mail.IndexLine {
 
 func (p *pass) redoSection(r journal.Record) error {
 	in := transcript.Intent{File: r.File, Offset: r.Offset, Length: r.Length, Digest: r.Digest}
-	_, err := transcript.Recover(p.o.FS, in, func() ([]byte, error) {
+	render := func() ([]byte, error) {
 		m, _, err := p.message(r)
 		if err != nil {
 			return nil, err
 		}
 		return transcript.Render(r.Detail["header"], m, r.At, p.o.Config.Policy.Arrow), nil
-	})
+	}
+	outcome, err := transcript.Recover(p.o.FS, in, render)
 	if err != nil {
 		return p.unrecoverable(r, err)
 	}
-	p.batch.Do(func() error { return transcript.Sync(p.o.FS, r.File) })
-	return nil
+	if outcome == transcript.Cut || outcome == transcript.Short {
+		return p.rewriteSection(r, render)
+	}
+	return transcript.Sync(p.o.FS, in)
+}
+
+// rewriteSection writes a section that was cut away, or never begun, anew.
+func (p *pass) rewriteSection(r journal.Record, render func() ([]byte, error)) error {
+	text, err := render()
+	if err != nil {
+		return p.unrecoverable(r, err)
+	}
+	in, err := transcript.Prepare(p.o.FS, r.File, text)
+	if err != nil {
+		return err
+	}
+	again := journal.Record{At: r.At, Event: journal.Transcript, ID: r.ID, File: in.File, Offset: in.Offset,
+		Length: in.Length, Digest: in.Digest, Detail: r.Detail}
+	if err := p.append(again); err != nil {
+		return err
+	}
+	if err := p.journal.Sync(); err != nil {
+		return err
+	}
+	if err := transcript.Append(p.o.FS, in, text); err != nil {
+		return err
+	}
+	return transcript.Sync(p.o.FS, in)
 }
 
 // unrecoverable says in the journal what could not be restored, so that it
