@@ -101,7 +101,7 @@ func (p *planner) known(r *route, list []Agent, aids []string) []Agent {
 		switch {
 		case !ok:
 			r.dropped = append(r.dropped, Bounce{
-				Kind: mail.KindUnknown, Recipient: aid,
+				Kind: mail.KindUnknown, Recipient: quote(aid), // never "", the whole message
 				Reason: "the mailbox " + quote(aid) + " is not in the registry",
 				Hint:   "see who is there: post agents",
 			})
@@ -132,7 +132,7 @@ func (p *planner) routeCC(r *route) *Bounce {
 		case fault == nil:
 			copies = list
 		case p.from == byOffice:
-			fault.Recipient = s
+			fault.Recipient = quote(s)
 			r.dropped = append(r.dropped, *fault)
 		default:
 			return fault
@@ -165,7 +165,7 @@ func (p *planner) ccOne(r *route, copies []Agent, s string, resolved bool) ([]Ag
 // ccAgent adds the agent in cc. A resolved envelope must have it already,
 // unless the name means somebody else by now.
 func (p *planner) ccAgent(r *route, copies []Agent, addr mail.Address, resolved bool) ([]Agent, *Bounce) {
-	if resolved {
+	if resolved && p.from != byOffice { // the office has to say each time whom it cannot tell
 		meant := p.meant(addr)
 		listed := func(a Agent) bool { return p.sender(a) || hasAgent(copies, a.AID) || hasAgent(r.to, a.AID) }
 		if len(meant) == 0 || addr.Kind == mail.AddrGod || slices.ContainsFunc(meant, listed) {

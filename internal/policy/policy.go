@@ -199,7 +199,7 @@ type (
 	// bounce as a whole has no other action but Bounce.
 	Bounce struct {
 		Kind      mail.Kind
-		Recipient string // "" for the whole message
+		Recipient string // a name, or a quoted id that is nobody; "" for the whole message
 		Reason    string // one sentence
 		Hint      string // what to do instead
 		Suggest   []string
