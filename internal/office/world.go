@@ -65,7 +65,7 @@ func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent
 		if err := history(reg, a, policy.Conversation(m, w.Parent), now, &w); err != nil {
 			return w, err
 		}
-		if err := o.fuses(a, policy.Conversation(m, w.Parent), &w); err != nil {
+		if err := o.fuses(a, m, &w); err != nil {
 			return w, err
 		}
 	}
@@ -74,7 +74,9 @@ func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent
 		if err != nil {
 			return w, err
 		}
-		w.Rejected = r
+		if r != nil && r.Approval != approval.IDFor(policy.Question, m.ID, "") {
+			w.Rejected = r
+		}
 	}
 	return w, nil
 }
@@ -156,7 +158,8 @@ func history(reg *registry.Registry, a Author, conversation string, now time.Tim
 	return err
 }
 
-func (o *Office) fuses(a Author, conversation string, w *policy.World) error {
+func (o *Office) fuses(a Author, m *mail.Message, w *policy.World) error {
+	conversation := policy.Conversation(m, w.Parent)
 	keys := []approval.FuseKey{approval.AgentFuse(a.AID)}
 	if conversation != "" {
 		keys = append(keys, approval.ConversationFuse(conversation))
@@ -169,7 +172,7 @@ func (o *Office) fuses(a Author, conversation string, w *policy.World) error {
 		s := f.State()
 		w.Fuse.Allowed += s.Allowed
 		w.Fuse.AllowedHour += s.AllowedHour
-		if s.Blown {
+		if s.Blown && (!w.Fuse.Blown || s.Message == m.ID) {
 			w.Fuse.Blown, w.Fuse.Approval, w.Fuse.Message, w.Fuse.OfSender = true, s.Approval, s.Message, k == keys[0]
 		}
 	}

@@ -25,6 +25,7 @@ func (p *planner) caps(r *route) []Action {
 	hops := Hops(p.parent())
 	conversation := Ask{Fuse: true}
 	sender := Ask{Fuse: true, OfSender: true}
+	chain := chainCap(p.s.FusePerHour+f.AllowedHour, p.w.Since, p.at)
 	switch {
 	case hops > p.s.HopCap: // first, for it never changes: no fuse may bounce what is being asked
 		return p.release(r, Ask{}, fmt.Sprintf("it is reply %d in a chain of replies, and %d are allowed", hops, p.s.HopCap))
@@ -37,9 +38,9 @@ func (p *planner) caps(r *route) []Action {
 	case p.w.Turns > p.s.FuseTurns+f.Allowed:
 		return p.release(r, conversation, fmt.Sprintf("the word has passed between agents %d times in conversation %s, and %d are allowed",
 			p.w.Turns, quote(p.conversation()), p.s.FuseTurns+f.Allowed))
-	case p.w.TurnsHour > p.s.FusePerHour+f.AllowedHour:
-		return p.release(r, sender, fmt.Sprintf("the word has passed to %s %d times on end within an hour, and %d are allowed",
-			p.name, p.w.TurnsHour, p.s.FusePerHour+f.AllowedHour))
+	case p.w.TurnsHour > chain:
+		return p.release(r, sender, fmt.Sprintf("the word has passed to %s %d times on end, and %d are allowed",
+			p.name, p.w.TurnsHour, chain))
 	}
 	return nil
 }

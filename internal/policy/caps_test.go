@@ -36,7 +36,7 @@ func TestTurns(t *testing.T) {
 
 func TestChain(t *testing.T) {
 	t.Parallel()
-	young, old := noon.Add(-10*time.Minute), noon.Add(-time.Hour)
+	young, old := noon.Add(-10*time.Minute), noon.Add(-24*time.Hour)
 	got := func(chain int, since time.Time) Seen {
 		return Seen{FromAID: "aid-x", At: noon, Chain: chain, Since: since}
 	}
@@ -50,7 +50,7 @@ func TestChain(t *testing.T) {
 		{"the first answer", []Seen{got(0, young)}, 1, young},
 		{"the longest chain counts", []Seen{got(3, young), got(7, young), got(1, young)}, 8, young},
 		{"a burst counts once", []Seen{got(0, young), got(0, young), got(0, young)}, 1, young},
-		{"a chain ends an hour after it began", []Seen{got(99, old)}, 0, noon},
+		{"a chain ends a day after it began", []Seen{got(99, old)}, 0, noon},
 		{"an old chain doesn't hide a young one", []Seen{got(99, old), got(2, young)}, 3, young},
 		{"people and the office don't count", []Seen{{At: noon, Chain: 5, Since: young}}, 0, noon},
 		{"nor what the owner sent", []Seen{{FromAID: "aid-x", Sent: true, Chain: 5, Since: young}}, 0, noon},
@@ -59,6 +59,18 @@ func TestChain(t *testing.T) {
 		turns, since := Chain(tt.traffic, noon)
 		if turns != tt.turns || !since.Equal(tt.since) {
 			t.Errorf("%s: %d since %v, want %d since %v", tt.name, turns, since, tt.turns, tt.since)
+		}
+	}
+}
+
+func TestChainCap(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		age  time.Duration
+		want int
+	}{{0, 240}, {59 * time.Minute, 240}, {time.Hour, 960}, {23 * time.Hour, 960}} {
+		if n := chainCap(240, noon.Add(-tt.age), noon); n != tt.want {
+			t.Errorf("a chain of %v may have %d turns, want %d", tt.age, n, tt.want)
 		}
 	}
 }
