@@ -96,7 +96,11 @@ func (m *Mailbox) ReplyDraft(id mail.ID) (Draft, error) {
 		return Draft{}, err
 	}
 	to := o.From
-	if o.Mine { // a follow-up to one's own message
+	switch {
+	case o.Mine && o.Act == mail.Agree && o.InReplyTo != "":
+		// "done" after one's own "agree" answers the request, not the agreement.
+		return m.ReplyDraft(o.InReplyTo)
+	case o.Mine: // a follow-up to one's own message
 		to = o.To
 	}
 	subject := o.Subject

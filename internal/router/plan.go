@@ -55,7 +55,17 @@ func (p *pass) planOne(j *job) error {
 		}
 	}
 	p.recent[j.msg.ID] = j.msg
-	j.world, j.actions = w, policy.Plan(j.msg, w, p.now)
+	j.world = w
+	if held, err := p.held(j); err != nil || held {
+		return err // before a person already: nothing to do but to retire it
+	}
+	p.overlay(j)
+	j.actions = policy.Plan(j.msg, j.world, p.now)
+	for _, a := range j.actions {
+		if k, ok := a.(policy.Ask); ok && k.Fuse {
+			p.blown[fuseOf(j, k.OfSender)] = j.msg.ID
+		}
+	}
 	return nil
 }
 
@@ -90,6 +100,37 @@ func (p *pass) recall(j *job) error {
 		}
 		return nil
 	})
+}
+
+// held reports whether the message waits for, or was stopped by, a person.
+func (p *pass) held(j *job) (bool, error) {
+	if j.past == nil || !j.past.asked || j.world.Released || len(j.past.delivered) > 0 {
+		return false, nil
+	}
+	_, _, err := approval.Get(p.o.FS, approval.IDFor(policy.Release, j.msg.ID, ""))
+	if mail.KindOf(err) == mail.KindNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func fuseOf(j *job, ofSender bool) approval.FuseKey {
+	if ofSender {
+		return approval.AgentFuse(j.author.AID)
+	}
+	return approval.ConversationFuse(j.msg.Conversation)
+}
+
+// overlay adds to a message's world the fuses that messages before it in this
+// round have blown.
+func (p *pass) overlay(j *job) {
+	for _, ofSender := range []bool{true, false} {
+		if id, ok := p.blown[fuseOf(j, ofSender)]; ok && !j.world.Fuse.Blown && j.author.AID != "" {
+			f := &j.world.Fuse
+			f.Blown, f.Message, f.OfSender = true, id, ofSender
+			f.Approval = approval.IDFor(policy.Release, id, "")
+		}
+	}
 }
 
 // released reports whether a person let this very message through.

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
@@ -109,7 +110,8 @@ type pass struct {
 	recent   map[mail.ID]*mail.Message
 	wake     map[string]bool
 	requeued []office.Author
-	touched  bool // something was journalled since the last settled record
+	blown    map[approval.FuseKey]mail.ID // fuses blown in this pass
+	touched  bool                         // something was journalled since the last settled record
 }
 
 // Pass takes the lease, routes what waits and gives the lease back. KindBusy:
@@ -145,7 +147,7 @@ func (r *Router) begin(opt Options) (*pass, error) {
 		return nil, err
 	}
 	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt,
-		recent: map[mail.ID]*mail.Message{}, wake: map[string]bool{}}, nil
+		recent: map[mail.ID]*mail.Message{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{}}, nil
 }
 
 func (p *pass) run(ctx context.Context) error {

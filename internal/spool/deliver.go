@@ -75,7 +75,7 @@ func (b Box) putIn(dir, name string, src Source) error {
 		return PutNew(b.FS, dir, name, src.Data) // no links here, too many, or gone
 	}
 	fi, err := b.FS.Lstat(target)
-	if err == nil && SameInode(fi, src.Info) && fi.Size() == int64(len(src.Data)) {
+	if err == nil && vfs.SameFile(fi, src.Info) && fi.Size() == int64(len(src.Data)) {
 		return nil
 	}
 	// The owner swapped the file after it was read: deliver what was read.
@@ -90,7 +90,7 @@ func (b Box) holds(path string, src Source) (bool, error) {
 	if err != nil || !fi.Mode().IsRegular() {
 		return false, err
 	}
-	if src.Info != nil && SameInode(fi, src.Info) && src.Link {
+	if src.Info != nil && vfs.SameFile(fi, src.Info) && src.Link {
 		return true, nil
 	}
 	data, _, err := ReadMail(b.FS, path)
