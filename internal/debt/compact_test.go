@@ -17,13 +17,15 @@ import (
 
 const month = 30 * 24 * time.Hour
 
+const small = 5000 // bytes; every state of a larger ledger would take long
+
 // large returns a ledger over the limit with closed debts that are old and one
 // that is open.
-func large(t *testing.T) *vfs.Mem {
+func large(t *testing.T, limit int) *vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem(noon)
 	var b strings.Builder
-	for n := 2; b.Len() <= compactSize; n++ {
+	for n := 2; b.Len() <= limit; n++ {
 		e := owe(1)
 		e.ID, e.Conversation = mail.ID(fmt.Sprint("m-", n)), strings.Repeat("c", 2000)
 		for _, op := range []policy.DebtOp{policy.OpOwe, policy.OpSettle} {
@@ -43,7 +45,7 @@ func large(t *testing.T) *vfs.Mem {
 
 func TestCompact(t *testing.T) {
 	t.Parallel()
-	m := large(t)
+	m := large(t, compactSize)
 	before := open(t, m)
 	for _, tt := range []struct {
 		now  time.Time
@@ -71,18 +73,18 @@ func TestCompact(t *testing.T) {
 // the next process synced and then a crash, nothing that is owed is lost.
 func TestCompactCrash(t *testing.T) {
 	t.Parallel()
-	full := content(t, large(t))
+	full := content(t, large(t, small))
 	for n := 1; ; n++ {
 		m := vfs.NewMem(noon)
 		write(t, m, ledgerName, full)
 		var f vfs.Fault
 		f.CrashAfter(n)
-		crashed := vfs.Crashed(func() { _, _ = Compact(f.Wrap(m), after(month)) })
+		crashed := vfs.Crashed(func() { _, _ = compact(f.Wrap(m), after(month), small) })
 		for state := range m.CrashStates(5000) {
 			if debts := open(t, state); len(debts) != 1 {
 				t.Fatalf("call %d: %+v", n, debts)
 			}
-			if _, err := Compact(state, after(month)); err != nil {
+			if _, err := compact(state, after(month), small); err != nil {
 				t.Fatalf("call %d: %v", n, err)
 			}
 			if debts := open(t, state); len(debts) != 1 {
@@ -103,18 +105,18 @@ func TestCompactCrash(t *testing.T) {
 
 func TestCompactFaults(t *testing.T) {
 	t.Parallel()
-	full := content(t, large(t))
+	full := content(t, large(t, small))
 	for n := 1; ; n++ {
 		m := vfs.NewMem(noon)
 		write(t, m, ledgerName, full)
 		var f vfs.Fault
 		f.FailAt(n, errors.New("no space left on device"))
-		_, err := Compact(f.Wrap(m), after(month))
+		_, err := compact(f.Wrap(m), after(month), small)
 		if kind := mail.KindOf(err); err != nil && kind != mail.KindStore {
 			t.Fatalf("call %d: %v", n, err)
 		}
 		add(t, m, owe(2))
-		if _, err := Compact(m, after(month)); err != nil {
+		if _, err := compact(m, after(month), small); err != nil {
 			t.Fatalf("call %d, again: %v", n, err)
 		}
 		for state := range m.CrashStates(5000) {
