@@ -16,10 +16,11 @@ const (
 	keepClosed = 7 * 24 * time.Hour
 )
 
-// Compact rewrites the ledger without closed debts of which nothing was heard for a
-// week, if it is over 1 MiB and they are more than half of all. It reads the
-// whole ledger, so call it where the ledger was read anyway. What remains folds
-// to the same open debts. Errors: KindStore; the ledger is as it was then.
+// Compact rewrites the ledger without closed debts of which nothing was heard
+// for a week, if it is over 1 MiB and they are more than half of all. It reads
+// the whole ledger, so call it where the ledger was read anyway, and with no
+// Pending open. What remains, also after an error (KindStore), folds to the
+// same open debts.
 func Compact(fsys vfs.FS, now time.Time) (done bool, err error) {
 	return compact(fsys, now, compactSize)
 }
