@@ -18,7 +18,7 @@ func (p *pass) overdue() error {
 	hint, known := debt.LoadHint(p.o.FS, boot)
 	if known {
 		if jump := debt.Jump(hint, p.now, boot, mono); jump != 0 {
-			if err := p.shift(jump); err != nil {
+			if err := p.shift(hint, jump); err != nil {
 				return err
 			}
 			known = false
@@ -38,8 +38,8 @@ func (p *pass) overdue() error {
 	return debt.SaveHint(p.o.FS, debt.Hint{Next: next, Wall: p.now, BootID: boot, Mono: mono})
 }
 
-func (p *pass) shift(by time.Duration) error {
-	if err := p.ledger(policy.DebtEvent{Op: policy.OpShift, At: p.now, By: by}); err != nil {
+func (p *pass) shift(hint debt.Hint, by time.Duration) error {
+	if err := p.ledger(debt.ShiftEvent(hint, by)); err != nil {
 		return err
 	}
 	if err := p.append(journal.Record{At: p.now, Event: journal.Drift, Detail: map[string]string{"jump": by.String()}}); err != nil {
@@ -63,28 +63,9 @@ func (p *pass) chase() (next time.Time, err error) {
 	if book, err = debt.Load(p.o.FS); err != nil { // with what was just recorded
 		return next, err
 	}
-	for _, d := range book.Open(settings) {
-		if t := nextStep(d); !t.IsZero() && (next.IsZero() || t.Before(next)) {
-			next = t
-		}
-	}
+	next = debt.Next(book.Open(settings))
 	_, err = debt.Compact(p.o.FS, p.now)
 	return next, err
-}
-
-// nextStep is when a debt wants attention next; zero for never.
-func nextStep(d policy.Debt) time.Time {
-	switch {
-	case !d.Reminded:
-		return d.Due
-	case d.Escalated:
-		return time.Time{}
-	}
-	from := d.Due
-	if d.RemindedAt.After(from) {
-		from = d.RemindedAt
-	}
-	return from.Add(d.Grace)
 }
 
 func (p *pass) chaseOne(d policy.Debt) error {

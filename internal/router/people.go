@@ -6,6 +6,7 @@ import (
 
 	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/journal"
+	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/spool"
@@ -24,9 +25,11 @@ func (p *pass) decisions() error {
 	}
 	var errs []error
 	for _, c := range closed {
-		if c.Approval.Broken == nil {
-			errs = append(errs, p.decided(c))
+		if c.Approval.Broken != nil {
+			errs = append(errs, c.Approval.Broken)
+			continue
 		}
+		errs = append(errs, p.decided(c))
 	}
 	return errors.Join(errs...)
 }
@@ -109,6 +112,9 @@ func (p *pass) requeue(c approval.Closed) error {
 	m, data, err := p.o.ReadMessage(id)
 	if err != nil {
 		return err
+	}
+	if d := mail.DigestOf(data); d != c.Approval.Digest {
+		return &mail.Error{Op: "release", Kind: mail.KindCorrupt, ID: id, Err: errors.New("the message is not the one that was shown to a person"), Hint: `run "post verify"`}
 	}
 	e, ok := p.reg.Entry(m.From)
 	if !ok {
