@@ -104,18 +104,22 @@ func ParseIndexLine(data []byte) (IndexLine, error) {
 	if t, terr := time.Parse(time.RFC3339, since); terr == nil {
 		x.Since = t.UTC() // a chain without a beginning counts for nothing
 	}
-	switch {
-	case !x.ID.Valid():
-		err = l.bad("id is no message id")
-	case !x.Digest.Valid():
-		err = l.bad("digest is no SHA-256 in hex")
-	case x.As != AsTo && x.As != AsCC && x.As != AsAll:
-		err = l.bad("as is none of to, cc, all")
-	}
-	if err != nil {
-		return IndexLine{}, err
+	if fault := x.fault(); fault != "" {
+		return IndexLine{}, l.bad(fault)
 	}
 	return x, nil
+}
+
+func (l IndexLine) fault() string {
+	switch {
+	case !l.ID.Valid():
+		return "id is no message id"
+	case !l.Digest.Valid():
+		return "digest is no SHA-256 in hex"
+	case l.As != AsTo && l.As != AsCC && l.As != AsAll:
+		return "as is none of to, cc, all"
+	}
+	return ""
 }
 
 // LinesBackward yields the whole lines at the end of a JSON Lines file, last

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +86,23 @@ func TestErrorText(t *testing.T) {
 		if err.Error() != want {
 			t.Errorf("%s", err)
 		}
+	}
+}
+
+// The exit codes are what scripts and agents go by (design §6).
+func TestExit(t *testing.T) {
+	t.Parallel()
+	for k, want := range map[Kind]int{
+		KindUsage: 2, KindNotify: 3, KindDelivery: 4, KindBusy: 4, KindReadOnly: 4, KindUnknown: 5, KindRule: 5, KindTerminal: 5,
+		KindParent: 5, KindAmbiguous: 5, KindNotFound: 5, KindIdentity: 5, KindPerson: 5, KindConflict: 5, KindInvalid: 5, KindTooLarge: 5,
+		KindTimeout: 6, KindStore: 1, KindCorrupt: 1, KindForeign: 1, KindFound: 1, KindMissingPostd: 1, "": 1,
+	} {
+		if k.Exit() != want {
+			t.Errorf("%s: %d", k, k.Exit())
+		}
+	}
+	if KindOf(nil) != "" || KindOf(errText("x")) != KindStore || KindOf(fmt.Errorf("x: %w", &Error{Kind: KindBusy})) != KindBusy {
+		t.Error("KindOf")
 	}
 }
 
