@@ -17,10 +17,10 @@ type IndexLine struct {
 	Act          string
 	Subject      string
 	Conversation string
-	As           string // AsTo, AsCC or AsAll
-	Turns        int    // how often the word had passed in the conversation (design §7.3)
-	Chain        int    // the same in any conversation, since Since
-	Since        time.Time
+	As           string    // AsTo, AsCC or AsAll
+	Turns        int       // how often the word had passed in the conversation (design §7.3)
+	Chain        int       // the same in any conversation, since Since
+	Since        time.Time // UTC, to the millisecond; zero if there is no chain
 }
 
 // The roles in which a mailbox gets a message.
@@ -101,8 +101,8 @@ func ParseIndexLine(data []byte) (IndexLine, error) {
 		return IndexLine{}, err
 	}
 	x.ID, x.Digest = ID(id), Digest(digest)
-	if t, terr := time.Parse(time.RFC3339, since); terr == nil {
-		x.Since = t.UTC() // a chain without a beginning counts for nothing
+	if t, terr := time.Parse(time.RFC3339, since); terr == nil && isStampTime(t) {
+		x.Since = t.UTC().Truncate(time.Millisecond) // a chain without a beginning counts for nothing
 	}
 	if fault := x.fault(); fault != "" {
 		return IndexLine{}, l.bad(fault)

@@ -110,7 +110,17 @@ func TestIndexLine(t *testing.T) {
 	if err != nil || back != x {
 		t.Errorf("%+v, %v", back, err)
 	}
-	x.Turns = 0
+	x.Chain, x.Since = 7, noon
+	if back, err = ParseIndexLine(x.AppendLine(nil)); err != nil || back != x {
+		t.Errorf("%+v, %v", back, err)
+	}
+	for _, since := range []string{"never", "2026-05-30", "9999-12-31T23:59:59-05:00"} {
+		line := bytes.Replace(x.AppendLine(nil), []byte("2026-05-30T12:00:00.123Z"), []byte(since), 1)
+		if back, err = ParseIndexLine(line); err != nil || !back.Since.IsZero() {
+			t.Errorf("since %s: %v, %v", since, back.Since, err)
+		}
+	}
+	x.Turns, x.Chain, x.Since = 0, 0, time.Time{}
 	if back, err = ParseIndexLine(x.AppendLine(nil)); err != nil || back != x {
 		t.Errorf("%+v, %v", back, err)
 	}
@@ -179,7 +189,8 @@ func TestLinesProperty(t *testing.T) {
 			t.Fatalf("%q: %+v, %v", line, back, err)
 		}
 		x := IndexLine{Seq: rapid.Uint64().Draw(t, "seq"), ID: r.ID, Digest: DigestOf(line), From: text.Draw(t, "from"),
-			Act: text.Draw(t, "act"), Subject: text.Draw(t, "subject"), Conversation: text.Draw(t, "conversation"), As: AsCC}
+			Act: text.Draw(t, "act"), Subject: text.Draw(t, "subject"), Conversation: text.Draw(t, "conversation"), As: AsCC,
+			Chain: rapid.IntRange(0, 99).Draw(t, "chain"), Since: genTime().Draw(t, "since")}
 		line = x.AppendLine(line)
 		for at, last := range LinesBackward(line, true) {
 			if got, err := ParseIndexLine(last); err != nil || got != x || at == 0 {
