@@ -17,10 +17,10 @@ type IndexLine struct {
 	Act          string
 	Subject      string
 	Conversation string
-	As           string // AsTo, AsCC or AsAll
-	Turns        int    // how often the word had passed in the conversation (design §7.3)
-	Chain        int    // the same in any conversation, since Since
-	Since        time.Time
+	As           string    // AsTo, AsCC or AsAll
+	Turns        int       // how often the word had passed in the conversation (design §7.3)
+	Chain        int       // the same in any conversation, since Since
+	Since        time.Time // UTC, to the millisecond; zero if there is no chain
 }
 
 // The roles in which a mailbox gets a message.
@@ -101,21 +101,25 @@ func ParseIndexLine(data []byte) (IndexLine, error) {
 		return IndexLine{}, err
 	}
 	x.ID, x.Digest = ID(id), Digest(digest)
-	if t, terr := time.Parse(time.RFC3339, since); terr == nil {
-		x.Since = t.UTC() // a chain without a beginning counts for nothing
+	if t, terr := time.Parse(time.RFC3339, since); terr == nil && isStampTime(t) {
+		x.Since = t.UTC().Truncate(time.Millisecond) // a chain without a beginning counts for nothing
 	}
-	switch {
-	case !x.ID.Valid():
-		err = l.bad("id is no message id")
-	case !x.Digest.Valid():
-		err = l.bad("digest is no SHA-256 in hex")
-	case x.As != AsTo && x.As != AsCC && x.As != AsAll:
-		err = l.bad("as is none of to, cc, all")
-	}
-	if err != nil {
-		return IndexLine{}, err
+	if fault := x.fault(); fault != "" {
+		return IndexLine{}, l.bad(fault)
 	}
 	return x, nil
+}
+
+func (l IndexLine) fault() string {
+	switch {
+	case !l.ID.Valid():
+		return "id is no message id"
+	case !l.Digest.Valid():
+		return "digest is no SHA-256 in hex"
+	case l.As != AsTo && l.As != AsCC && l.As != AsAll:
+		return "as is none of to, cc, all"
+	}
+	return ""
 }
 
 // LinesBackward yields the whole lines at the end of a JSON Lines file, last
