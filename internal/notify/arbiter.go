@@ -114,6 +114,7 @@ type round struct {
 	now   time.Time
 	store store
 	seen  map[mail.ID]bool // what was unread under the lock; nil if not locked
+	torn  string           // why the state had to start anew; "" if it did not
 	open  bool             // more may be done at once: nothing failed or waits
 }
 
@@ -153,6 +154,7 @@ func (rd *round) run(ctx context.Context, force bool) (Outcome, error) {
 	if err != nil {
 		return rd.broken("wake state", err)
 	}
+	rd.torn = torn
 	if err := rd.unmark(*w); err != nil {
 		return rd.broken("wake mark", err)
 	}
@@ -161,11 +163,15 @@ func (rd *round) run(ctx context.Context, force bool) (Outcome, error) {
 		return rd.broken("inbox", err)
 	}
 	rd.seen = toMap(unread)
-	out, err := rd.judge(ctx, w, unread, oblige, force)
-	if torn != "" {
-		out.Evidence = line("wake state was torn ("+line(torn, 80)+") and starts anew; "+out.Evidence, evidenceMax)
+	return rd.judge(ctx, w, unread, oblige, force)
+}
+
+// loud says in the evidence that the state was lost.
+func (rd *round) loud(out Outcome) Outcome {
+	if rd.torn != "" {
+		out.Evidence = line("wake state was torn ("+line(rd.torn, 80)+") and starts anew; "+out.Evidence, evidenceMax)
 	}
-	return out, err
+	return out
 }
 
 // take locks; if the lock is taken it leaves a mark and tries once more, so
@@ -205,7 +211,7 @@ func (rd *round) judge(ctx context.Context, w *wake, unread []mail.ID, oblige in
 		if err := rd.store.forget(agent.AID); err != nil {
 			return rd.broken("wake state", err)
 		}
-		return Outcome{NotNeeded, "nothing unread"}, nil
+		return rd.loud(Outcome{NotNeeded, "nothing unread"}), nil
 	}
 	v := w.decide(unread, rd.now, force)
 	if !v.fire || ctx.Err() != nil {
@@ -214,9 +220,9 @@ func (rd *round) judge(ctx context.Context, w *wake, unread []mail.ID, oblige in
 			return rd.broken("wake state", err)
 		}
 		if v.fire {
-			return Outcome{Pending, "no time was left to try; a later pass does"}, nil
+			v.out = Outcome{Pending, "no time was left to try; a later pass does"}
 		}
-		return v.out, nil
+		return rd.loud(v.out), nil
 	}
 	w.begin(v.ids, rd.now)
 	if err := rd.store.save(agent.AID, w); err != nil {
@@ -247,7 +253,7 @@ func (rd *round) fire(ctx context.Context, v verdict, unread, oblige int) Outcom
 	}
 	p.Command = Command(program, agent.Name, rd.Office)
 	p.Text = text(p, v.again)
-	out := rd.call(ctx, p)
+	out := rd.loud(rd.call(ctx, p))
 	if rd.Record != nil {
 		rd.Record(Attempt{
 			At: rd.now, Agent: agent, Kind: agent.Kind(), IDs: p.IDs, Count: p.Count,

@@ -156,10 +156,10 @@ func (s store) open() (map[string]bool, error) {
 	}
 	open := make(map[string]bool)
 	for _, name := range names {
-		if aid, ok := strings.CutSuffix(name, moreExt); ok {
-			open[aid] = true
-		} else if aid, ok := strings.CutSuffix(name, stateExt); ok && !strings.HasPrefix(aid, ".") {
-			open[aid] = open[aid]
+		aid, state := strings.CutSuffix(name, stateExt)
+		aid, marked := strings.CutSuffix(aid, moreExt)
+		if (state || marked) && validAID(aid) {
+			open[aid] = open[aid] || marked
 		}
 	}
 	return open, nil

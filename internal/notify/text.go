@@ -102,16 +102,12 @@ func validName(s string) bool {
 
 func alnum(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 
-// validAID says whether a stable id may name a file under wake/.
+// validAID says whether a stable id may name a file under wake/: what the
+// registry accepts.
 func validAID(s string) bool {
-	if s == "" || len(s) > 64 {
-		return false
+	ok := s != "" && len(s) <= 64
+	for _, c := range []byte(s) {
+		ok = ok && (alnum(c) || c >= 'A' && c <= 'Z' || c == '-' || c == '_')
 	}
-	for i := range len(s) {
-		c := s[i]
-		if !alnum(c) && (c < 'A' || c > 'Z') && c != '-' && (c != '_' || i == 0) {
-			return false
-		}
-	}
-	return s[0] != '-'
+	return ok
 }
