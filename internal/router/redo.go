@@ -3,6 +3,7 @@ package router
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,15 +23,19 @@ func (p *pass) redo() error {
 	if err != nil || len(pending) == 0 {
 		return err
 	}
+	pending = slices.DeleteFunc(pending, func(r journal.Record) bool {
+		return r.Event != journal.Delivered && r.Event != journal.Transcript
+	})
+	if len(pending) == 0 {
+		return nil
+	}
 	for _, r := range pending {
 		var err error
 		switch r.Event {
 		case journal.Delivered:
 			err = p.redoDelivery(r)
-		case journal.Transcript:
-			err = p.redoSection(r)
 		default:
-			continue
+			err = p.redoSection(r)
 		}
 		if err != nil {
 			return err
