@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -48,3 +49,8 @@ func (e *Env) User() config.User { return config.UserFrom(e.Getenv) }
 
 // SessionKey names the session this process belongs to, "" for none.
 func (e *Env) SessionKey() string { return identity.SessionKey(e.Getenv, e.Procs) }
+
+// Warn tells a person what went less well than the result says.
+func (e *Env) Warn(format string, args ...any) {
+	fmt.Fprintln(e.Stderr, Line("post: "+fmt.Sprintf(format, args...)))
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/config"
+	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/vfs"
@@ -25,7 +26,7 @@ func SystemEnv(version string) *Env {
 		System: office.System{
 			Now:     time.Now,
 			OpenFS:  func(dir string) (vfs.FS, error) { return vfs.OpenReal(dir) },
-			Machine: config.Machine, Boot: bootTime, Host: host, PID: os.Getpid(),
+			Machine: config.Machine, Boot: debt.BootClock, Host: host, PID: os.Getpid(),
 			Version: "post " + version, Parallel: 16,
 		},
 		Procs: identity.System(), Sleep: sleep, Patience: 10 * time.Second,

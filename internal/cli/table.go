@@ -4,8 +4,20 @@ package cli
 // help shows it.
 func Commands() []Command {
 	return []Command{
+		setupCommand(),
+		initCommand(),
+		joinCommand(),
+
+		agentsCommand(),
+		agentCommand(),
+		channelCommand(),
+		officeCommand(),
 		whereCommand(),
+
+		primerCommand(),
 		helpCommand(),
+		completionCommand(),
+		manCommand(),
 		versionCommand(),
 
 		postdCommand("serve", "route always, and run the web page and the links", "[FLAG…]"),
