@@ -108,7 +108,10 @@ func (v *verifier) record(line []byte, whole bool) {
 	case err != nil || !whole:
 		v.fail(v.Head.N+1, Unreadable, "the line is no record")
 		return
-	case r.N == v.Head.N+1 && r.Prev != v.Head.Hash && v.Head.N > 0:
+	case r.N == 1 && v.Head.N == 0 && r.Prev != "":
+		v.fail(1, Changed, "record 1 names a record before it")
+		return
+	case r.N == v.Head.N+1 && r.Prev != v.Head.Hash:
 		v.line, v.file = v.prevLine, v.prevFile
 		v.fail(v.Head.N, Changed, fmt.Sprintf("record %d is not what record %d was written behind", v.Head.N, r.N))
 		return

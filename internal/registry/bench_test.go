@@ -55,6 +55,7 @@ func BenchmarkLoad1000(b *testing.B) {
 					b.Fatal(err)
 				}
 				fn(r)
+				r.Close()
 			}
 		})
 	}

@@ -23,6 +23,9 @@ func (r *Registry) Add(e Entry) error {
 	if first, taken := r.EntryByAID(e.AID); taken {
 		return conflict("add agent", e.Name, fmt.Errorf("the aid %s is %s's", e.AID, first.Name), "make a new aid")
 	}
+	if e.Transcript == "" {
+		e.Transcript = defaultTranscript(e.Name)
+	}
 	return r.edit("add agent", e.Name, func(d *document) error {
 		d.agents = append(d.agents, e.clone())
 		return nil
@@ -54,6 +57,9 @@ func (r *Registry) Rename(aid, name string) error {
 		}
 		e.Aliases = slices.DeleteFunc(e.Aliases, func(a string) bool { return a == name })
 		e.Aliases = append(e.Aliases, e.Name)
+		if e.Transcript == "" {
+			e.Transcript = defaultTranscript(e.Name) // one file for ever (design §10)
+		}
 		e.Name = name
 		return nil
 	})
@@ -210,7 +216,8 @@ func (r *Registry) edit(op, addr string, fn func(*document) error) error {
 		}
 		return &mail.Error{Op: op, Kind: mail.KindInvalid, Addr: addr, Err: err}
 	}
-	r.doc, r.raw = d, encode(d)
+	r.doc = d
+	r.set(encode(d))
 	return nil
 }
 
@@ -219,7 +226,14 @@ func (r *Registry) document() (*document, error) {
 	if r.doc != nil {
 		return r.doc, nil
 	}
-	d, err := parse(r.raw)
+	raw := make([]byte, r.onDisk.size)
+	if err := readAt(r.file, raw, 0); err != nil {
+		return nil, err
+	}
+	if stampOf(raw) != r.onDisk {
+		return nil, errors.New("the file changed since it was read")
+	}
+	d, err := parse(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -16,7 +17,9 @@ import (
 // maxFile bounds what is read: some 200,000 agents.
 const maxFile = 64 << 20
 
-const tmpFile = ".tmp-registry.json"
+// loadChunk is how much of the file is in memory at once: reading all of it
+// costs a short process more in page faults than everything else together.
+const loadChunk = 32 << 10
 
 // Load reads the office's registry. A file with a valid checksum is taken as
 // it stands, line by line, when asked; any other is parsed strictly: valid
@@ -24,54 +27,197 @@ const tmpFile = ".tmp-registry.json"
 // line. A missing file is KindCorrupt too, wrapping fs.ErrNotExist; a newer
 // format is KindForeign.
 func Load(fsys vfs.FS) (*Registry, error) {
-	raw, err := read(fsys)
+	f, size, err := open(fsys)
 	if err != nil {
 		return nil, readError(fsys, err)
 	}
-	if canonical(raw) {
-		return &Registry{raw: raw, disk: raw}, nil
+	r := &Registry{fsys: fsys, file: f}
+	whole, err := r.stream(size)
+	if err == nil && whole {
+		return r, nil
+	}
+	raw := make([]byte, size)
+	if err == nil {
+		err = readAt(f, raw, 0)
+	}
+	f.Close()
+	if err != nil {
+		return nil, readError(fsys, err)
 	}
 	doc, err := parse(raw)
 	if err != nil {
 		return nil, readError(fsys, err)
 	}
-	return &Registry{raw: encode(doc), disk: raw, doc: doc, loaded: len(doc.agents), edited: true}, nil
+	r = &Registry{fsys: fsys, doc: doc, loaded: len(doc.agents), edited: true, onDisk: stampOf(raw)}
+	r.set(encode(doc))
+	return r, nil
 }
 
-// canonical reports whether raw is what encode wrote, byte for byte.
-func canonical(raw []byte) bool {
-	body := len(raw) - crcLen
-	if body < len(head) || string(raw[:len(head)]) != head {
-		return false
+// Close closes the file that entries are read from. Only processes that load
+// often need to call it; reads of entries fail afterwards.
+func (r *Registry) Close() error {
+	if r.file == nil {
+		return nil
 	}
-	tail := string(raw[body:])
-	if tail[:len(crcHead)] != crcHead || tail[len(crcHead)+8:] != crcTail {
-		return false
-	}
-	sum, err := strconv.ParseUint(tail[len(crcHead):len(crcHead)+8], 16, 32)
-	return err == nil && uint32(sum) == checksum(raw[:body])
+	return r.file.Close()
 }
 
-func read(fsys vfs.FS) ([]byte, error) {
+// set makes the canonical raw what the reads see.
+func (r *Registry) set(raw []byte) {
+	s := scanner{}
+	if rest := s.feed(raw[:len(raw)-crcLen], 0); !s.ok() || len(rest) > 0 {
+		panic("registry: encoded lines do not scan")
+	}
+	r.raw, r.index, r.channels = raw, s.index, s.channels
+}
+
+// stream reads the file once: checksum, index and channels. It reports whether
+// the file is canonical.
+func (r *Registry) stream(size int64) (bool, error) {
+	body := size - int64(crcLen)
+	if body < int64(len(head)) {
+		return false, nil
+	}
+	table := crc32.MakeTable(crc32.Castagnoli)
+	s := scanner{index: make(index, 0, size/8)}
+	buf, have, sum := make([]byte, min(body, loadChunk)), 0, uint32(0)
+	for off := int64(0); off < body; {
+		n := int(min(int64(len(buf)-have), body-off))
+		fresh := buf[have : have+n]
+		if err := readAt(r.file, fresh, off); err != nil {
+			return false, err
+		}
+		sum = crc32.Update(sum, table, fresh)
+		off, have = off+int64(n), have+n
+		rest := s.feed(buf[:have], off-int64(have))
+		if s.bad {
+			return false, nil
+		}
+		if have = copy(buf, rest); have == len(buf) { // a line longer than the buffer
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+	var tail [crcLen]byte
+	if err := readAt(r.file, tail[:], body); err != nil {
+		return false, err
+	}
+	r.index, r.channels = s.index, s.channels
+	r.onDisk = stamp{size, crc32.Update(sum, table, tail[:])}
+	return s.ok() && have == 0 && string(tail[:]) == string(appendCRC(nil, sum)), nil
+}
+
+// scanner takes the lines of a canonical file one by one.
+type scanner struct {
+	stage    int // of the sections below
+	bad      bool
+	index    index
+	channels []byte // the channels' lines
+}
+
+const (
+	atHead = iota
+	atAgents
+	atChannels
+	atRest
+)
+
+func (s *scanner) ok() bool { return s.stage == atRest && !s.bad }
+
+// feed takes the whole lines of b, which begins at off in the file, and
+// returns what is left.
+func (s *scanner) feed(b []byte, off int64) []byte {
+	for start := 0; ; {
+		n := bytes.IndexByte(b[start:], '\n')
+		if n < 0 || s.bad {
+			return b[start:]
+		}
+		s.line(b[start:start+n+1], int(off)+start)
+		start += n + 1
+	}
+}
+
+func (s *scanner) line(raw []byte, off int) {
+	divider := raw[0] == ']'
+	switch {
+	case s.stage == atHead:
+		s.stage, s.bad = atAgents, string(raw) != head
+	case s.stage == atAgents && divider:
+		s.stage, s.bad = atChannels, string(raw) != channelHead
+	case s.stage == atAgents:
+		l, ok := cutLine(raw)
+		l.off, l.size = off, len(raw)-1
+		if l.size > 0 && raw[l.size-1] == ',' {
+			l.size--
+		}
+		s.bad = !ok
+		s.index = s.index.add(l)
+	case s.stage == atChannels && divider:
+		s.stage = atRest
+	case s.stage == atChannels:
+		s.channels = append(s.channels, raw...)
+	}
+}
+
+// entry reads and parses one agent's line. If the file was edited in place
+// meanwhile, the agent is looked up anew.
+func (r *Registry) entry(l line) (Entry, bool) {
+	raw := make([]byte, l.size)
+	if r.raw != nil {
+		copy(raw, r.raw[l.off:])
+	} else if readAt(r.file, raw, int64(l.off)) != nil {
+		return r.entryAnew(l)
+	}
+	e, err := decodeEntry(raw)
+	if err != nil || e.AID != string(l.aid) || e.Name != string(l.name) {
+		return r.entryAnew(l)
+	}
+	return e, true
+}
+
+func (r *Registry) entryAnew(l line) (Entry, bool) {
+	if r.fsys == nil {
+		return Entry{}, false
+	}
+	now, err := Load(r.fsys)
+	if err != nil {
+		return Entry{}, false
+	}
+	defer now.Close()
+	now.fsys = nil // once is enough
+	return now.EntryByAID(string(l.aid))
+}
+
+// open opens the file and returns its size.
+func open(fsys vfs.FS) (vfs.File, int64, error) {
 	f, err := fsys.OpenFile(File, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	defer f.Close()
 	fi, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, err
 	case !fi.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
+		err = errors.New("not a regular file")
 	case fi.Size() > maxFile:
-		return nil, fmt.Errorf("%d bytes are more than a registry can have", fi.Size())
+		err = fmt.Errorf("%d bytes are more than a registry can have", fi.Size())
 	}
-	raw := make([]byte, fi.Size())
-	if _, err := io.ReadFull(f, raw); err != nil {
-		return nil, err
+	if err != nil {
+		f.Close()
+		return nil, 0, err
 	}
-	return raw, nil
+	return f, fi.Size(), nil
+}
+
+// readAt fills b; a file that ends before is io.ErrUnexpectedEOF.
+func readAt(f vfs.File, b []byte, off int64) error {
+	n, err := f.ReadAt(b, off)
+	switch {
+	case n == len(b):
+		return nil
+	case err == nil || err == io.EOF:
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }
 
 // readError makes the error of a registry that cannot be read.
@@ -85,7 +231,7 @@ func readError(fsys vfs.FS, err error) error {
 		e.Hint = "restore the file from a backup; nothing was changed"
 	case errors.As(err, &f):
 		e.Hint = "mend that line or restore the file from a backup; nothing was changed"
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		e.Hint = "try again; the file changed while it was read"
 	case errors.Is(err, fs.ErrPermission):
 		e.Kind, e.Hint = mail.KindStore, "make the file readable for this user"
@@ -95,86 +241,12 @@ func readError(fsys vfs.FS, err error) error {
 	return e
 }
 
-// Create writes the empty registry of a new office. It never replaces one:
-// KindConflict if the name exists.
-func Create(fsys vfs.FS) (*Registry, error) {
-	raw := encode(&document{})
-	err := writeTemp(fsys, raw)
-	if err == nil {
-		err = fsys.Link(tmpFile, File)
-		fsys.Remove(tmpFile)
-	}
-	if err == nil {
-		err = fsys.SyncDir(".")
-	}
-	if err != nil {
-		e := &mail.Error{Op: "create registry", Kind: mail.KindStore, Addr: fsys.Path(File), Err: err}
-		if errors.Is(err, fs.ErrExist) {
-			e.Kind, e.Hint = mail.KindConflict, "use the office that is there"
-		}
-		return nil, e
-	}
-	return &Registry{raw: raw, disk: raw}, nil
-}
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// Save writes the registry durably: temporary file, fsync, rename, fsync of
-// the directory. The registry is state of one writer, so the rename replaces.
-// It refuses, changing nothing, when the file is not what was loaded
-// (KindConflict: a person edited it meanwhile) or has more agents than what
-// would be written. Without edits it writes only to mend a file that something
-// else wrote.
-//
-// After any other error the file is either the old or the new one: load again.
-func (r *Registry) Save(fsys vfs.FS) error {
-	if !r.edited && bytes.Equal(r.raw, r.disk) {
-		return nil
-	}
-	now, err := read(fsys)
-	if err != nil {
-		return readError(fsys, err)
-	}
-	fail := func(kind mail.Kind, err error, hint string) error {
-		return &mail.Error{Op: "write registry", Kind: kind, Addr: fsys.Path(File), Err: err, Hint: hint}
-	}
-	if !bytes.Equal(now, r.disk) {
-		return fail(mail.KindConflict, errors.New("changed since it was read"), "run the command again")
-	}
-	if n := len(r.doc.agents); n < r.loaded {
-		return fail(mail.KindCorrupt, fmt.Errorf("has %d agents, would have %d", r.loaded, n), "archive agents, never drop them")
-	}
-	if err = writeTemp(fsys, r.raw); err == nil {
-		if err = fsys.Rename(tmpFile, File); err != nil {
-			fsys.Remove(tmpFile)
-		}
-	}
-	if err == nil {
-		err = fsys.SyncDir(".")
-	}
-	if err != nil {
-		return fail(mail.KindStore, err, "")
-	}
-	r.disk, r.loaded, r.edited = r.raw, len(r.doc.agents), false
-	return nil
-}
-
-// writeTemp leaves raw, synced, under the temporary name, or nothing.
-func writeTemp(fsys vfs.FS, raw []byte) error {
-	if err := fsys.Remove(tmpFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := fsys.OpenFile(tmpFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(raw)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		fsys.Remove(tmpFile)
-	}
-	return err
+func appendCRC(b []byte, sum uint32) []byte {
+	const digits = "01234567"
+	hex := strconv.AppendUint(nil, uint64(sum), 16)
+	b = append(b, crcHead...)
+	b = append(b, "00000000"[:len(digits)-len(hex)]...)
+	return append(append(b, hex...), crcTail...)
 }

@@ -9,9 +9,9 @@
 // never read as empty and never written over with fewer agents. Fields that
 // this version does not know are written back.
 //
-// A lookup reads one line of the file. Load verifies the file's checksum and
-// parses nothing, so that a hook in an office of a thousand agents stays
-// cheap. Reads may run at the same time as other reads; edits and Save want
+// Load reads the file once, verifies its checksum, notes where the agents stand
+// and parses nothing; an entry is read and parsed when it is asked for. So a
+// hook in an office of a thousand agents stays cheap. Reads may run at the same time as other reads; edits and Save want
 // the router's lease and nobody else around.
 package registry
 
@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // File is the registry's name in the office.
@@ -30,20 +31,20 @@ const File = "registry.json"
 // Entry is one agent (design §11). Entries returned by this package are
 // copies.
 type Entry struct {
-	AID        string // stable id; never changes, never given away
-	Name       string
-	Archived   bool
-	Aliases    []string // earlier names, still good as addresses
-	Role       string
-	InboxPath  string // absolute path of the mailbox's inbox/
-	Transcript string // file name in transcripts/
-	Workspace  string // absolute path; "" if none
-	Runtime    string
-	Notify     []string // kind, then its arguments
-	Launch     []string // argument list, no shell
-	Joined     time.Time
+	AID        string    `json:"aid"` // stable id; never changes, never given away
+	Name       string    `json:"name"`
+	Archived   bool      `json:"archived,omitempty"`
+	Aliases    []string  `json:"aliases,omitempty"`    // earlier names, still good as addresses
+	Transcript string    `json:"transcript,omitempty"` // file name in transcripts/; "" is _inbox_NAME.md of the name at joining
+	Role       string    `json:"role,omitempty"`
+	InboxPath  string    `json:"inbox_path,omitempty"` // absolute path of the mailbox's inbox/
+	Workspace  string    `json:"workspace,omitempty"`  // absolute path; "" if none
+	Runtime    string    `json:"runtime,omitempty"`
+	Notify     []string  `json:"notify,omitempty"` // kind, then its arguments
+	Launch     []string  `json:"launch,omitempty"` // argument list, no shell
+	Joined     time.Time `json:"joined,omitzero"`
 
-	Extra map[string]json.RawMessage // fields of other versions, kept
+	Extra map[string]json.RawMessage `json:"-"` // fields of other versions, kept
 }
 
 // Channel is a named set of agents: aids, sorted.
@@ -55,10 +56,19 @@ type Channel struct {
 
 // Registry is one loaded registry. It implements policy.Directory.
 type Registry struct {
-	raw    []byte // canonical layout; the reads scan this and nothing else
-	disk   []byte // what the file held when it was loaded or saved
-	doc    *document
-	loaded int // agents at load; Save never writes fewer
+	fsys     vfs.FS
+	index    index
+	channels []byte // the channels' lines
+
+	// Entries are read from one of these: the file as it was loaded, which
+	// stays open and which no Save of another process changes, or the canonical
+	// text of what was edited.
+	file vfs.File
+	raw  []byte
+
+	doc    *document // parsed; nil until an edit needs it
+	onDisk stamp     // of the file as it was loaded or saved
+	loaded int       // agents in it; Save never writes fewer
 	edited bool
 }
 
@@ -74,7 +84,7 @@ func (r *Registry) Entry(name string) (Entry, bool) {
 	if !ok {
 		return Entry{}, false
 	}
-	return l.entry(), true
+	return r.entry(l)
 }
 
 // EntryByAID finds an agent by its stable id.
@@ -83,14 +93,16 @@ func (r *Registry) EntryByAID(aid string) (Entry, bool) {
 	if !ok {
 		return Entry{}, false
 	}
-	return l.entry(), true
+	return r.entry(l)
 }
 
 // Entries lists every agent, the archived too, in the order of joining.
 func (r *Registry) Entries() []Entry {
 	var es []Entry
 	for l := range r.lines() {
-		es = append(es, l.entry())
+		if e, ok := r.entry(l); ok {
+			es = append(es, e)
+		}
 	}
 	return es
 }
@@ -98,13 +110,19 @@ func (r *Registry) Entries() []Entry {
 // Agent implements policy.Directory.
 func (r *Registry) Agent(name string) (policy.Agent, bool) {
 	l, ok := r.byName(name)
-	return l.agent(), ok
+	if !ok {
+		return policy.Agent{}, false
+	}
+	return l.agent(), true
 }
 
 // ByAID implements policy.Directory.
 func (r *Registry) ByAID(aid string) (policy.Agent, bool) {
 	l, ok := r.byAID(aid)
-	return l.agent(), ok
+	if !ok {
+		return policy.Agent{}, false
+	}
+	return l.agent(), true
 }
 
 // Active lists the agents that are not archived, sorted by name.
