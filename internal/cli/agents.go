@@ -132,7 +132,7 @@ func viewAgent(o *office.Office, r registry.Entry, owed debt.Book) agentView {
 	v := agentView{Name: r.Name, AID: r.AID, Role: r.Role, Runtime: r.Runtime, Presence: "not seen yet",
 		Notify: r.Notify, Workspace: r.Workspace, Mailbox: filepath.Dir(r.InboxPath), Archived: r.Archived,
 		Aliases: r.Aliases, Launch: r.Launch, Joined: r.Joined}
-	for _, d := range owed.Open() {
+	for _, d := range owed.Open(o.Settings()) {
 		if d.Debtor == r.AID {
 			v.Owes++
 		}
