@@ -30,10 +30,11 @@ const Version = 1
 // UTC.
 type Approval struct {
 	V            int            `json:"v"`
-	ID           string         `json:"id"` // IDFor(Kind, Message)
+	ID           string         `json:"id"` // IDFor(Kind, Message, Cause)
 	Kind         policy.AskKind `json:"kind"`
 	Message      mail.ID        `json:"message"`
-	Digest       mail.Digest    `json:"digest"` // of the message file
+	Cause        string         `json:"cause,omitempty"` // policy.Ask.Cause
+	Digest       mail.Digest    `json:"digest"`          // of the message file
 	Asker        string         `json:"asker"`
 	AskerAID     string         `json:"asker_aid"`
 	AddressedTo  string         `json:"addressed_to"`
@@ -103,10 +104,11 @@ const (
 	idDigits = 10
 )
 
-// IDFor returns the approval's id for a message: the same cause gives the same
-// approval, so a repeated pass asks nobody twice.
-func IDFor(kind policy.AskKind, message mail.ID) string {
-	sum := sha256.Sum256([]byte(string(kind) + "\n" + string(message)))
+// IDFor returns the approval's id for a message: the same kind, message and
+// cause (policy.Ask.Cause, mostly "") give the same approval, so a repeated
+// pass asks nobody twice.
+func IDFor(kind policy.AskKind, message mail.ID, cause string) string {
+	sum := sha256.Sum256([]byte(string(kind) + "\n" + string(message) + "\n" + cause))
 	return idPrefix + hex.EncodeToString(sum[:])[:idDigits]
 }
 
@@ -135,8 +137,8 @@ func (a *Approval) check() string {
 	switch {
 	case a.Message == "":
 		return "no message"
-	case a.ID != IDFor(a.Kind, a.Message):
-		return "the id does not belong to the kind and the message"
+	case a.ID != IDFor(a.Kind, a.Message, a.Cause):
+		return "the id does not belong to the kind, message and cause"
 	case a.Created.IsZero():
 		return "no creation time"
 	case a.AskKey != "" && !validKey(a.AskKey):

@@ -32,13 +32,7 @@ func (a *Approval) Choices() []string {
 func (a *Approval) Choose(word string) (string, error) {
 	choices := a.Choices()
 	fail := func(kind mail.Kind, what string) (string, error) {
-		e := &mail.Error{Op: "choose", Kind: kind, Addr: quote(word), Err: errors.New(what)}
-		if len(choices) > 0 {
-			e.Hint = "choose one of: " + strings.Join(choices, ", ")
-		} else if a.Kind == policy.Question {
-			e.Hint = "answer with text"
-		}
-		return "", e
+		return "", &mail.Error{Op: "choose", Kind: kind, Addr: quote(word), Err: errors.New(what), Hint: a.hint()}
 	}
 	word = fold(word)
 	if word == "" {
@@ -96,15 +90,15 @@ func leading(option string) string {
 func fold(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
 // settle turns what a person said into a decision that a may end with.
-// d.Verdict is "", or VerdictRejected where a person rejects whatever else was said,
-// or what the rest of d amounts to anyway.
+// d.Verdict is "", or VerdictRejected where a person says no whatever was
+// chosen, or what the rest of d amounts to anyway.
 func (a *Approval) settle(d Decision) (Decision, error) {
-	fail := func(what, hint string) (Decision, error) {
+	fail := func(what string) (Decision, error) {
 		return Decision{}, &mail.Error{Op: "decide", Kind: mail.KindInvalid, Addr: a.ID,
-			Err: errors.New(what), Hint: hint}
+			Err: errors.New(what), Hint: a.hint()}
 	}
 	if d.By == "" || d.At.IsZero() {
-		return fail("nobody, or no time, is named", "")
+		return fail("nobody, or no time, is named")
 	}
 	if d.Choice != "" {
 		choice, err := a.Choose(d.Choice)
@@ -114,37 +108,47 @@ func (a *Approval) settle(d Decision) (Decision, error) {
 		d.Choice = choice
 	}
 	said := d.Verdict
-	switch a.Kind {
-	case policy.Notice:
-		d.Verdict = VerdictRead
-	case policy.Question:
-		if d.Choice == "" && strings.TrimSpace(d.Text) == "" && said != VerdictRejected {
-			return fail("nothing chosen and nothing said", a.hint())
-		}
-		d.Verdict = VerdictAnswered
-		if said == VerdictRejected || Rejecting(d.Choice) {
-			d.Verdict = VerdictRejected
-		}
-	case policy.Release:
-		switch {
-		case allowing(d.Choice):
-			d.Verdict = VerdictAllowed
-		case d.Choice != "" || said == VerdictRejected:
-			d.Verdict = VerdictRejected
-		default:
-			return fail("nothing chosen", a.hint())
-		}
-	}
-	if said != "" && said != d.Verdict {
-		return fail("it cannot end as "+string(said)+" with that choice", a.hint())
+	switch d.Verdict = a.verdict(&d); {
+	case d.Verdict == "":
+		return fail("nothing was chosen")
+	case said != "" && said != d.Verdict:
+		return fail("it cannot end as " + quote(string(said)) + " with that choice")
 	}
 	d.At = d.At.UTC()
 	return d, nil
 }
 
+// verdict is what d amounts to; "" if it says nothing.
+func (a *Approval) verdict(d *Decision) Verdict {
+	no := d.Verdict == VerdictRejected
+	switch a.Kind {
+	case policy.Notice:
+		return VerdictRead
+	case policy.Release:
+		switch {
+		case allowing(d.Choice):
+			return VerdictAllowed
+		case no || d.Choice != "":
+			return VerdictRejected
+		}
+	case policy.Question:
+		switch {
+		case no || Rejecting(d.Choice):
+			return VerdictRejected
+		case d.Choice != "" || strings.TrimSpace(d.Text) != "":
+			return VerdictAnswered
+		}
+	}
+	return ""
+}
+
+// hint says how to decide a.
 func (a *Approval) hint() string {
-	if c := a.Choices(); len(c) > 0 {
+	switch c := a.Choices(); {
+	case len(c) > 0:
 		return "choose one of: " + strings.Join(c, ", ")
+	case a.Kind == policy.Notice:
+		return "a notice is closed by reading it"
 	}
 	return "answer with text"
 }

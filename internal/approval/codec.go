@@ -15,7 +15,7 @@ import (
 // fields are the names of the fields that an approval file of Version knows.
 func fields() []string {
 	return []string{
-		"v", "id", "kind", "message", "digest", "asker", "asker_aid",
+		"v", "id", "kind", "message", "cause", "digest", "asker", "asker_aid",
 		"addressed_to", "conversation", "subject", "body", "options", "why",
 		"chain", "fuse", "fuse_agent", "ask_key", "created", "expires",
 	}

@@ -18,8 +18,8 @@ const stamp = "2006-01-02 15:04 MST"
 
 // Decide records what a person decided on the open approval id (a full id).
 // d.Choice may be shortened, see Choose; d.Verdict is "" or, to say no to
-// anything but a notice, VerdictRejected. When it returns nil the decision is durable;
-// its effects are still to be performed, see Undone.
+// anything but a notice, VerdictRejected. When it returns nil the decision is
+// durable; its effects are still to be performed, see Undone.
 //
 // Once the time is over, d does not count: the approval is closed as expired
 // and the error is KindConflict. It is KindConflict too, saying who decided
@@ -161,10 +161,11 @@ func decided(c *Closed) error {
 }
 
 // Undone lists the decided approvals whose effects (the answer, the release)
-// may still be missing, oldest decision first. Each decision in it is durable.
-// The effects must be safe to repeat; after them comes Finish. One whose file
-// is broken is listed last, with Approval.ID and Approval.Broken set, and must
-// not be finished.
+// may still be missing, oldest decision first. Each decision in it is durable,
+// and if it is a rejection, that is on record: the caller holds the lease. The
+// effects must be safe to repeat; after them comes Finish. One whose file is
+// broken is listed last, with Approval.ID and Approval.Broken set, and must not
+// be finished.
 func Undone(fsys vfs.FS) ([]Closed, error) {
 	ids, err := list(fsys, dir)
 	if err != nil {
@@ -190,6 +191,12 @@ func Undone(fsys vfs.FS) ([]Closed, error) {
 		// A decider that died before its sync leaves a decision that a crash
 		// could still undo: nothing may follow from that.
 		if err := syncDir(fsys, doneDir); err != nil {
+			return nil, err
+		}
+	}
+	for i := range undone {
+		// On record before the asker hears of it and can ask again.
+		if err := reject(fsys, &undone[i]); err != nil {
 			return nil, err
 		}
 	}

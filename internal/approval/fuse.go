@@ -31,6 +31,7 @@ func fuseKey(s string) FuseKey {
 type Fuse struct {
 	Approval    string    `json:"approval,omitempty"` // the release that waits, or that was decided last
 	Blown       bool      `json:"blown"`
+	Message     mail.ID   `json:"message,omitempty"`      // the one that blew it
 	Allowed     int       `json:"allowed,omitempty"`      // turns granted on top of the conversation's cap
 	AllowedHour int       `json:"allowed_hour,omitempty"` // the same for the agent's hourly cap
 	ReleasedAt  time.Time `json:"released_at,omitzero"`
@@ -38,7 +39,7 @@ type Fuse struct {
 
 // State is what the rules need to know.
 func (f Fuse) State() policy.FuseState {
-	return policy.FuseState{Blown: f.Blown, Approval: f.Approval, Allowed: f.Allowed, AllowedHour: f.AllowedHour}
+	return policy.FuseState{Blown: f.Blown, Approval: f.Approval, Message: f.Message, Allowed: f.Allowed, AllowedHour: f.AllowedHour}
 }
 
 type fuseFile struct {

@@ -58,7 +58,7 @@ func loadRejection(fsys vfs.FS, askKey string) (*rejection, error) {
 func rejectedPath(askKey string) string { return rejectedDir + "/" + askKey + suffix }
 
 // reject keeps a rejection for the next time the same question is put. A newer
-// one stands. Repeated by Finish, so a crash between decision and record does
+// one stands. Repeated by Undone, so that a crash between decision and record does
 // not lose it.
 func reject(fsys vfs.FS, c *Closed) error {
 	key := c.Approval.AskKey

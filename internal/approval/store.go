@@ -22,7 +22,7 @@ import (
 func Create(fsys vfs.FS, a *Approval) (created bool, err error) {
 	a.V = Version
 	if a.ID == "" {
-		a.ID = IDFor(a.Kind, a.Message)
+		a.ID = IDFor(a.Kind, a.Message, a.Cause)
 	}
 	if what := a.check(); what != "" {
 		return false, &mail.Error{Op: "ask a person", Kind: mail.KindInvalid, ID: a.Message, Err: errors.New(what)}
@@ -48,7 +48,7 @@ func Create(fsys vfs.FS, a *Approval) (created bool, err error) {
 }
 
 func sameCause(known, a *Approval) error {
-	if known.Kind == a.Kind && known.Message == a.Message {
+	if known.Kind == a.Kind && known.Message == a.Message && known.Cause == a.Cause {
 		return nil
 	}
 	return &mail.Error{Op: "ask a person", Kind: mail.KindConflict, ID: a.Message, Addr: a.ID,

@@ -38,8 +38,9 @@ const (
 type Office struct {
 	Format      int       `toml:"format"`
 	ID          string    `toml:"office"`
-	Machine     string    `toml:"machine"` // where the directory was made
-	Inode       uint64    `toml:"inode"`   // the directory's own inode there
+	Name        string    `toml:"name,omitempty"` // for people; decides nothing
+	Machine     string    `toml:"machine"`        // where the directory was made
+	Inode       uint64    `toml:"inode"`          // the directory's own inode there
 	Created     time.Time `toml:"created"`
 	MadeWith    string    `toml:"made_with"`
 	PersonCheck string    `toml:"person_check"`

@@ -1,17 +1,14 @@
 package debt
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"strconv"
 	"time"
 
-	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -117,10 +114,9 @@ func Jump(h Hint, now time.Time, bootID string, mono time.Duration) time.Duratio
 	return jump
 }
 
-// ShiftEvent is the event for that jump. Its id comes from the hint that the
-// jump was measured against, so a pass that is repeated before the next hint
-// was saved shifts nothing twice.
-func ShiftEvent(h Hint, now time.Time, jump time.Duration) Event {
-	sum := sha256.Sum256([]byte(h.BootID + "\n" + strconv.FormatInt(int64(h.Mono), 10) + "\n" + h.Wall.UTC().Format(time.RFC3339Nano)))
-	return Event{At: now, What: Shift, ID: mail.ID("shift-" + hex.EncodeToString(sum[:8])), Shift: jump}
+// ShiftEvent is the event for that jump. Its time is that of the hint the jump
+// was measured against: repeated before the next hint was saved, it is known as
+// the same jump and shifts nothing twice.
+func ShiftEvent(h Hint, jump time.Duration) policy.DebtEvent {
+	return policy.DebtEvent{Op: policy.OpShift, At: h.Wall, By: jump}
 }

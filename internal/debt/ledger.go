@@ -2,7 +2,6 @@ package debt
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"os"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -66,17 +66,17 @@ func (p *Pending) Close() error {
 // the fold is the same.
 //
 // Errors: KindInvalid (nothing is written), KindStore.
-func Append(fsys vfs.FS, events ...Event) (*Pending, error) {
+func Append(fsys vfs.FS, events ...policy.DebtEvent) (*Pending, error) {
 	if len(events) == 0 {
 		return &Pending{}, nil
 	}
 	var lines []byte
-	for i := range events {
-		line, err := events[i].line()
+	for _, e := range events {
+		l, err := render(e)
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, line...)
+		lines = append(lines, l...)
 	}
 	if err := settleSwap(fsys); err != nil {
 		return nil, err
@@ -142,26 +142,14 @@ func lastLineEnd(r io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// Load folds the ledger. No ledger is an empty book. Needs no lease: a line
+// Load reads the ledger; without one the book is empty. Needs no lease: a line
 // that is still being written is left out. Errors: KindStore.
 func Load(fsys vfs.FS) (Book, error) {
 	b, err := readLedger(fsys)
 	if err != nil {
 		return Book{}, err
 	}
-	var events []Event
-	damaged := 0
-	for line := range lines(b) {
-		e, ok := parse(line)
-		if !ok {
-			damaged++
-			continue
-		}
-		events = append(events, e)
-	}
-	book := Fold(events)
-	book.Damaged = damaged
-	return book, nil
+	return read(b), nil
 }
 
 func readLedger(fsys vfs.FS) ([]byte, error) {
@@ -178,42 +166,6 @@ func readLedger(fsys vfs.FS) ([]byte, error) {
 		return nil, storeError("read", fsys, ledgerName, err)
 	}
 	return b, nil
-}
-
-// lines yields the complete lines of b, newline included.
-func lines(b []byte) func(yield func([]byte) bool) {
-	return func(yield func([]byte) bool) {
-		for len(b) > 0 {
-			i := bytes.IndexByte(b, '\n')
-			if i < 0 || !yield(b[:i+1]) {
-				return
-			}
-			b = b[i+1:]
-		}
-	}
-}
-
-// parse reads one line. A crash can leave zeros where writes were lost that
-// nobody had synced; the line after them is whole.
-func parse(line []byte) (e Event, ok bool) {
-	line = line[bytes.LastIndexByte(line, 0)+1:]
-	if err := json.Unmarshal(line, &e); err != nil || e.What == "" {
-		return Event{}, false
-	}
-	return e, true
-}
-
-// line renders an event as its line of the ledger.
-func (e Event) line() ([]byte, error) {
-	if what := e.check(); what != "" {
-		return nil, &mail.Error{Op: "record debt", Kind: mail.KindInvalid, ID: e.ID, Err: errors.New(what)}
-	}
-	e.At, e.Due = e.At.UTC(), e.Due.UTC()
-	b, err := json.Marshal(e)
-	if err != nil {
-		return nil, &mail.Error{Op: "record debt", Kind: mail.KindInvalid, ID: e.ID, Err: err}
-	}
-	return append(b, '\n'), nil
 }
 
 // settleSwap ends a compaction that was cut short.

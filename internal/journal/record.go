@@ -16,6 +16,7 @@ const (
 	Adopted     = "adopted"     // an outbox file became a stamped message
 	Claimed     = "claimed"     // the author's id was refused and another given; both are in Detail
 	Delivered   = "delivered"   // durable in the inbox of Agent
+	Deferred    = "deferred"    // Agent's inbox could not be written; it is tried again
 	Redelivered = "redelivered" // a delivered file had vanished and was put back
 	Bounced     = "bounced"     // not delivered; the sender was told why
 	Escalated   = "escalated"   // put before a person

@@ -267,7 +267,7 @@ func (a *author) act(m *Message, v value) *fault {
 		a.note(fAct, "was empty; read as inform")
 		return nil
 	case !act.Known():
-		return faultAt(v.start, actHint(), "%s is no act", quoteShort(s))
+		return faultAt(v.start, actHint(s), "%s is no act", quoteShort(s))
 	case string(act) != s:
 		a.note(fAct, "read %s as %s", quoteShort(s), act)
 	}

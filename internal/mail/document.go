@@ -36,12 +36,49 @@ const (
 	numFields
 )
 
+// String returns the field's name in the file.
 func (f field) String() string {
-	return [numFields]string{
-		"schema", "id", "conversation", "in_reply_to", "from", "to", "cc", "act", "subject", "body",
-		"hops", "requires_reply", "needs_human", "deadline", "created_at", "office", "station",
-		"sent_with", "envelope",
-	}[f]
+	switch f {
+	case fSchema:
+		return "schema"
+	case fID:
+		return "id"
+	case fConversation:
+		return "conversation"
+	case fInReplyTo:
+		return "in_reply_to"
+	case fFrom:
+		return "from"
+	case fTo:
+		return "to"
+	case fCC:
+		return "cc"
+	case fAct:
+		return "act"
+	case fSubject:
+		return "subject"
+	case fBody:
+		return "body"
+	case fHops:
+		return "hops"
+	case fRequiresReply:
+		return "requires_reply"
+	case fNeedsHuman:
+		return "needs_human"
+	case fDeadline:
+		return "deadline"
+	case fCreatedAt:
+		return "created_at"
+	case fOffice:
+		return "office"
+	case fStation:
+		return "station"
+	case fSentWith:
+		return "sent_with"
+	case fEnvelope:
+		return "envelope"
+	}
+	return ""
 }
 
 // fieldNamed returns the field with this very name.
@@ -114,7 +151,9 @@ func (d *document) member(key string, at int, v value) *fault {
 		return nil
 	case earlier.present:
 		f := faultAt(at, "keep one of them", "stands twice")
-		f.key = key
+		if f.key = key; !ok {
+			f.key = quoteShort(key)
+		}
 		return f
 	case ok:
 		d.fields[known] = v

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -27,8 +28,11 @@ func (m *Message) Encode() ([]byte, error) {
 }
 
 // MarshalJSON is for showing a message (--json), so it does not insist on
-// fields being filled.
-func (m *Message) MarshalJSON() ([]byte, error) { return m.append(nil) }
+// fields being filled, and makes text that is not UTF-8 so.
+func (m *Message) MarshalJSON() ([]byte, error) {
+	data, err := m.append(nil)
+	return bytes.ToValidUTF8(data, []byte("\ufffd")), err
+}
 
 // UnmarshalJSON is Parse.
 func (m *Message) UnmarshalJSON(data []byte) error {
@@ -41,7 +45,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 
 func (m *Message) append(b []byte) ([]byte, error) {
 	str := func(f field, s string) {
-		b = appendString(appendKey(b, f), validText(s))
+		b = appendString(appendKey(b, f), s)
 	}
 	flag := func(f field, v bool) {
 		b = strconv.AppendBool(appendKey(b, f), v)
@@ -102,19 +106,19 @@ func (e *Envelope) append(b []byte) []byte {
 		b = appendInt(append(b, ",\n    \"turns\": "...), e.Turns)
 	}
 	if e.Key != "" {
-		b = appendString(append(b, ",\n    \"key\": "...), validText(e.Key))
+		b = appendString(append(b, ",\n    \"key\": "...), e.Key)
 	}
 	if e.Again {
 		b = append(b, ",\n    \"again\": true"...)
 	}
 	if o := e.Origin; o != nil {
-		b = appendString(append(b, ",\n    \"origin\": {\"name\": "...), validText(o.Name))
+		b = appendString(append(b, ",\n    \"origin\": {\"name\": "...), o.Name)
 		b = strconv.AppendUint(append(b, `, "inode": `...), o.Inode, 10)
-		b = appendString(append(b, `, "digest": `...), validText(string(o.Digest)))
+		b = appendString(append(b, `, "digest": `...), string(o.Digest))
 		b = append(b, '}')
 	}
 	if e.ClaimedID != "" {
-		b = appendString(append(b, ",\n    \"claimed_id\": "...), validText(e.ClaimedID))
+		b = appendString(append(b, ",\n    \"claimed_id\": "...), e.ClaimedID)
 	}
 	return append(b, "\n  }"...)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"strconv"
+	"time"
 )
 
 // IndexLine is one delivery in a mailbox's index.jsonl. The sequence number is
@@ -16,8 +17,10 @@ type IndexLine struct {
 	Act          string
 	Subject      string
 	Conversation string
-	As           string // AsTo, AsCC or AsAll
-	Turns        int    // see Envelope.Turns
+	As           string    // AsTo, AsCC or AsAll
+	Turns        int       // how often the word had passed in the conversation (design §7.3)
+	Chain        int       // the same in any conversation, since Since
+	Since        time.Time // UTC, to the millisecond; zero if there is no chain
 }
 
 // The roles in which a mailbox gets a message.
@@ -49,6 +52,12 @@ func (l IndexLine) AppendLine(dst []byte) []byte {
 	if l.Turns > 0 {
 		dst = appendInt(append(dst, `,"turns":`...), l.Turns)
 	}
+	if l.Chain > 0 {
+		dst = appendInt(append(dst, `,"chain":`...), l.Chain)
+	}
+	if !l.Since.IsZero() {
+		dst = appendTime(append(dst, `,"since":`...), l.Since)
+	}
 	return append(dst, '}', '\n')
 }
 
@@ -60,7 +69,7 @@ func ParseIndexLine(data []byte) (IndexLine, error) {
 	if err != nil {
 		return x, err
 	}
-	var id, digest string
+	var id, digest, since string
 	err = l.each(func(key string, v value) (f *fault) {
 		switch key {
 		case "seq":
@@ -81,6 +90,10 @@ func ParseIndexLine(data []byte) (IndexLine, error) {
 			f = l.string(v, &x.As)
 		case "turns":
 			f = l.int(v, &x.Turns)
+		case "chain":
+			f = l.int(v, &x.Chain)
+		case "since":
+			f = l.string(v, &since)
 		}
 		return f
 	})
@@ -88,18 +101,25 @@ func ParseIndexLine(data []byte) (IndexLine, error) {
 		return IndexLine{}, err
 	}
 	x.ID, x.Digest = ID(id), Digest(digest)
-	switch {
-	case !x.ID.Valid():
-		err = l.bad("id is no message id")
-	case !x.Digest.Valid():
-		err = l.bad("digest is no SHA-256 in hex")
-	case x.As != AsTo && x.As != AsCC && x.As != AsAll:
-		err = l.bad("as is none of to, cc, all")
+	if t, terr := time.Parse(time.RFC3339, since); terr == nil && isStampTime(t) {
+		x.Since = t.UTC().Truncate(time.Millisecond) // a chain without a beginning counts for nothing
 	}
-	if err != nil {
-		return IndexLine{}, err
+	if fault := x.fault(); fault != "" {
+		return IndexLine{}, l.bad(fault)
 	}
 	return x, nil
+}
+
+func (l IndexLine) fault() string {
+	switch {
+	case !l.ID.Valid():
+		return "id is no message id"
+	case !l.Digest.Valid():
+		return "digest is no SHA-256 in hex"
+	case l.As != AsTo && l.As != AsCC && l.As != AsAll:
+		return "as is none of to, cc, all"
+	}
+	return ""
 }
 
 // LinesBackward yields the whole lines at the end of a JSON Lines file, last

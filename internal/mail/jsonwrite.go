@@ -22,7 +22,7 @@ func appendString(dst []byte, s string) []byte {
 		if c >= ' ' && c != '"' && c != '\\' && c != 0x7f && c != 0xc2 {
 			continue
 		}
-		if c == 0xc2 && (i+1 == len(s) || s[i+1] >= 0xa0) {
+		if c == 0xc2 && (i+1 == len(s) || s[i+1] < 0x80 || s[i+1] >= 0xa0) {
 			continue
 		}
 		dst = append(dst, s[start:i]...)

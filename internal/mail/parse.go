@@ -141,7 +141,7 @@ func (d *document) time(v value, to *time.Time) *fault {
 		return f
 	}
 	t, err := time.Parse(timeLayout, s)
-	if err != nil || len(s) != len(timeLayout) {
+	if err != nil || t.Format(timeLayout) != s {
 		return faultAt(v.start, "write UTC with milliseconds, such as "+timeLayout, "%s is no time", quoteShort(s))
 	}
 	*to = t
@@ -218,7 +218,7 @@ func (m *Message) Check() error {
 	case m.InReplyTo != "" && !m.InReplyTo.Valid():
 		return bad(fInReplyTo, "", "%s is no message id", quoteShort(string(m.InReplyTo)))
 	case !m.Act.Known():
-		return bad(fAct, actHint(), "%s is no act", quoteShort(string(m.Act)))
+		return bad(fAct, actHint(string(m.Act)), "%s is no act", quoteShort(string(m.Act)))
 	case m.Hops < 0 || m.Hops > 1<<31-1:
 		return bad(fHops, "", "%d lies outside 0 to 2³¹−1", m.Hops)
 	case CleanSubject(m.Subject) != m.Subject:
@@ -287,10 +287,13 @@ func inField(f field, err error) error {
 
 const conversationHint = "use letters, digits, dots, hyphens and underscores, at most 64"
 
-func actHint() string {
+func actHint(wrong string) string {
 	var names []string
 	for _, a := range Acts() {
 		names = append(names, string(a))
+	}
+	if near := Suggest(wrong, names); len(near) > 0 {
+		return fmt.Sprintf("did you mean %s? The acts are %s", near[0], strings.Join(names, ", "))
 	}
 	return "use one of " + strings.Join(names, ", ")
 }

@@ -62,10 +62,10 @@ func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent
 	}
 	now := o.Sys.Now()
 	if a.AID != "" {
-		if err := history(a, Conversation(m, w), now, &w); err != nil {
+		if err := history(reg, a, policy.Conversation(m, w.Parent), now, &w); err != nil {
 			return w, err
 		}
-		if err := o.fuses(a, Conversation(m, w), &w); err != nil {
+		if err := o.fuses(a, m, &w); err != nil {
 			return w, err
 		}
 	}
@@ -74,18 +74,11 @@ func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent
 		if err != nil {
 			return w, err
 		}
-		w.Rejected = r
+		if r != nil && r.Approval != approval.IDFor(policy.Question, m.ID, "") {
+			w.Rejected = r
+		}
 	}
 	return w, nil
-}
-
-// Conversation is the conversation a message belongs to: its own, else its
-// parent's, else "" (a new one, named after the message's id).
-func Conversation(m *mail.Message, w policy.World) string {
-	if m.Conversation != "" || w.Parent == nil {
-		return m.Conversation
-	}
-	return w.Parent.Conversation
 }
 
 func (o *Office) parent(reg *registry.Registry, a Author, id mail.ID, recent func(mail.ID) *mail.Message) (*policy.Parent, error) {
@@ -150,23 +143,23 @@ func contains(list []string, s string) bool {
 // history reads, from what the author received lately, how often the word has
 // passed in this conversation and over the last hour in any. The index is
 // written by the lease holder, so a message can't claim its own count.
-func history(a Author, conversation string, now time.Time, w *policy.World) error {
+func history(reg *registry.Registry, a Author, conversation string, now time.Time, w *policy.World) error {
 	var seen []policy.Seen
-	n := 0
 	err := a.Box.ScanIndex(func(l mail.IndexLine) bool {
-		n++
-		seen = append(seen, policy.Seen{
-			Conversation: l.Conversation, System: l.From == Human || l.From == Postroom,
-			At: l.ID.Time(), Turns: l.Turns, Chain: l.Chain, Since: l.Since,
-		})
-		return n < historyLines
+		s := policy.Seen{Conversation: l.Conversation, At: l.ID.Time(), Turns: l.Turns, Chain: l.Chain, Since: l.Since}
+		if from, ok := reg.Agent(l.From); ok {
+			s.FromAID = from.AID
+		}
+		seen = append(seen, s)
+		return len(seen) < historyLines
 	})
 	w.Turns = policy.Turns(seen, conversation)
-	w.TurnsHour, w.ChainSince = policy.Chain(seen, now)
+	w.TurnsHour, w.Since = policy.Chain(seen, now)
 	return err
 }
 
-func (o *Office) fuses(a Author, conversation string, w *policy.World) error {
+func (o *Office) fuses(a Author, m *mail.Message, w *policy.World) error {
+	conversation := policy.Conversation(m, w.Parent)
 	keys := []approval.FuseKey{approval.AgentFuse(a.AID)}
 	if conversation != "" {
 		keys = append(keys, approval.ConversationFuse(conversation))
@@ -179,8 +172,8 @@ func (o *Office) fuses(a Author, conversation string, w *policy.World) error {
 		s := f.State()
 		w.Fuse.Allowed += s.Allowed
 		w.Fuse.AllowedHour += s.AllowedHour
-		if s.Blown {
-			w.Fuse.Blown, w.Fuse.Approval = true, s.Approval
+		if s.Blown && (!w.Fuse.Blown || s.Message == m.ID) {
+			w.Fuse.Blown, w.Fuse.Approval, w.Fuse.Message, w.Fuse.OfSender = true, s.Approval, s.Message, k == keys[0]
 		}
 	}
 	return nil

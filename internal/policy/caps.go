@@ -23,19 +23,24 @@ func (p *planner) caps(r *route) []Action {
 	f := p.w.Fuse
 	own := f.Blown && f.Message != "" && f.Message == p.m.ID
 	hops := Hops(p.parent())
+	conversation := Ask{Fuse: true}
+	sender := Ask{Fuse: true, OfSender: true}
+	chain := chainCap(p.s.FusePerHour+f.AllowedHour, p.w.Since, p.at)
 	switch {
+	case hops > p.s.HopCap: // first, for it never changes: no fuse may bounce what is being asked
+		return p.release(r, Ask{}, fmt.Sprintf("it is reply %d in a chain of replies, and %d are allowed", hops, p.s.HopCap))
 	case f.Blown && !own:
 		return []Action{p.blown(f)}
-	case hops > p.s.HopCap:
-		return p.release(r, false, fmt.Sprintf("it is reply %d in a chain of replies, and %d are allowed", hops, p.s.HopCap))
-	case p.w.Turns > p.s.FuseTurns+f.Allowed:
-		return p.release(r, true, fmt.Sprintf("the word has passed between agents %d times in conversation %s, and %d are allowed",
-			p.w.Turns, quote(p.conversation()), p.s.FuseTurns+f.Allowed))
-	case p.w.TurnsHour > p.s.FusePerHour+f.AllowedHour:
-		return p.release(r, true, fmt.Sprintf("%s has answered %d times within an hour, and %d are allowed",
-			p.name, p.w.TurnsHour, p.s.FusePerHour+f.AllowedHour))
+	case own && f.OfSender:
+		return p.release(r, sender, "the word has passed to "+p.name+" too often within an hour")
 	case own:
-		return p.release(r, true, fmt.Sprintf("it blew the fuse of conversation %s", quote(p.conversation())))
+		return p.release(r, conversation, "it blew the fuse of conversation "+quote(p.conversation()))
+	case p.w.Turns > p.s.FuseTurns+f.Allowed:
+		return p.release(r, conversation, fmt.Sprintf("the word has passed between agents %d times in conversation %s, and %d are allowed",
+			p.w.Turns, quote(p.conversation()), p.s.FuseTurns+f.Allowed))
+	case p.w.TurnsHour > chain:
+		return p.release(r, sender, fmt.Sprintf("the word has passed to %s %d times on end, and %d are allowed",
+			p.name, p.w.TurnsHour, chain))
 	}
 	return nil
 }
@@ -49,26 +54,24 @@ func (p *planner) blown(f FuseState) Bounce {
 		Reason: "conversation " + quote(p.conversation()) + " is stopped until a person decides",
 		Hint:   "wait for the decision, or ask: post send human --act query",
 	}
+	if f.OfSender {
+		b.Reason = "the word has passed to " + p.name + " too often within an hour; it is stopped until a person decides"
+	}
 	if f.Approval != "" {
 		b.Reason += " approval " + f.Approval
 	}
 	return b
 }
 
-// release puts the message itself before a person and tells both sides.
-// Nothing is delivered, owed or settled until then.
-func (p *planner) release(r *route, fuse bool, why string) []Action {
-	cause := "release:hops"
-	if fuse {
-		cause = "release:fuse"
-	}
-	out := []Action{Ask{
-		Kind:    Release,
-		Why:     fmt.Sprintf("a message from %s to %s is held: %s", p.name, r.label, why),
-		Options: []string{OptionDeliver, OptionStop},
-		Expires: p.at.Add(p.s.Expire),
-		Fuse:    fuse,
-	}, Tell{
+// release puts the message itself before a person, with the scope that ask
+// has, and tells both sides. Nothing is delivered, owed or settled until then.
+func (p *planner) release(r *route, ask Ask, why string) []Action {
+	const cause = "release"
+	ask.Kind = Release
+	ask.Why = fmt.Sprintf("a message from %s to %s is held: %s", p.name, r.label, why)
+	ask.Options = []string{OptionDeliver, OptionStop}
+	ask.Expires = p.at.Add(p.s.Expire)
+	out := []Action{ask, Tell{
 		To: p.w.Sender, Cause: cause,
 		Text: fmt.Sprintf("Your message to %s was not delivered: %s. A person decides whether it goes on. Do not send it again.", r.label, why),
 	}}
@@ -90,6 +93,9 @@ type Seen struct {
 	Turns        int    // Envelope.Turns
 	At           time.Time
 	Sent         bool // written by the mailbox's owner
+	// Chain and Since are the chain that the message continued, see Chain.
+	Chain int
+	Since time.Time
 }
 
 // Turns is how often the word will have passed from one agent to another in
@@ -105,33 +111,5 @@ func Turns(traffic []Seen, conversation string) int {
 			turns = max(turns, s.Turns+1)
 		}
 	}
-	return turns
-}
-
-// TurnsHour is the like over the last hour, whatever the conversation, for
-// loops that take a new one each time: how many of the mailbox's messages can
-// be paired with one that it got before, each counting once, the next message
-// included. Traffic must be in the order in which the mailbox saw it. A burst
-// one way has nothing to be paired with; whoever answers each of n messages,
-// singly or all together, has n turns. So no agent can write more than
-// Settings.FusePerHour answers an hour, whatever fan-out others have.
-func TurnsHour(traffic []Seen, now time.Time) int {
-	credit, turns := 0, 0
-	send := func() {
-		if credit > 0 {
-			credit--
-			turns++
-		}
-	}
-	for _, s := range traffic {
-		switch {
-		case now.Sub(s.At) > time.Hour:
-		case s.Sent:
-			send()
-		case s.FromAID != "":
-			credit++
-		}
-	}
-	send()
 	return turns
 }

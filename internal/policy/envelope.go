@@ -101,7 +101,7 @@ func (p *planner) known(r *route, list []Agent, aids []string) []Agent {
 		switch {
 		case !ok:
 			r.dropped = append(r.dropped, Bounce{
-				Kind: mail.KindUnknown, Recipient: aid,
+				Kind: mail.KindUnknown, Recipient: quote(aid), // never "", the whole message
 				Reason: "the mailbox " + quote(aid) + " is not in the registry",
 				Hint:   "see who is there: post agents",
 			})
@@ -127,19 +127,15 @@ func (p *planner) routeCC(r *route) *Bounce {
 		copies = p.known(r, nil, p.m.Envelope.CC)
 	}
 	for _, s := range p.m.CC {
-		addr, fault := p.parse(s)
-		if fault != nil {
-			return fault
-		}
-		switch addr.Kind {
-		case mail.AddrHuman:
-			r.ccPerson = !r.person && p.from != byHuman
-		case mail.AddrBroadcast:
-			return ccFault("a broadcast")
+		list, fault := p.ccOne(r, copies, s, resolved)
+		switch {
+		case fault == nil:
+			copies = list
+		case p.from == byOffice:
+			fault.Recipient = quote(s)
+			r.dropped = append(r.dropped, *fault)
 		default:
-			if copies, fault = p.ccAgent(r, copies, addr, resolved); fault != nil {
-				return fault
-			}
+			return fault
 		}
 	}
 	for _, a := range copies {
@@ -150,10 +146,26 @@ func (p *planner) routeCC(r *route) *Bounce {
 	return nil
 }
 
+// ccOne adds what one address in cc means.
+func (p *planner) ccOne(r *route, copies []Agent, s string, resolved bool) ([]Agent, *Bounce) {
+	addr, fault := p.parse(s)
+	if fault != nil {
+		return nil, fault
+	}
+	switch addr.Kind {
+	case mail.AddrHuman:
+		r.ccPerson = !r.person && p.from != byHuman
+		return copies, nil
+	case mail.AddrBroadcast:
+		return nil, ccFault("a broadcast")
+	}
+	return p.ccAgent(r, copies, addr, resolved)
+}
+
 // ccAgent adds the agent in cc. A resolved envelope must have it already,
 // unless the name means somebody else by now.
 func (p *planner) ccAgent(r *route, copies []Agent, addr mail.Address, resolved bool) ([]Agent, *Bounce) {
-	if resolved {
+	if resolved && p.from != byOffice { // the office has to say each time whom it cannot tell
 		meant := p.meant(addr)
 		listed := func(a Agent) bool { return p.sender(a) || hasAgent(copies, a.AID) || hasAgent(r.to, a.AID) }
 		if len(meant) == 0 || addr.Kind == mail.AddrGod || slices.ContainsFunc(meant, listed) {

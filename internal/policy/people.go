@@ -37,7 +37,7 @@ func (p *planner) people(r *route) (*Ask, []Tell) {
 	}
 	if p.from == byOffice {
 		for _, b := range r.dropped {
-			why = append(why, "postroom could not tell "+quote(b.Recipient)+": "+b.Reason)
+			why = append(why, "postroom could not tell "+b.Recipient+": "+b.Reason)
 		}
 	}
 	if len(why) == 0 {

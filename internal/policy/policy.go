@@ -112,9 +112,10 @@ type World struct {
 	Parent      *Parent
 	ParentKnown bool
 	// Turns is how often the word has passed between agents in this
-	// conversation before this message; TurnsHour the same for the sender over
-	// the last hour, in any conversation.
+	// conversation before this message; TurnsHour the length of the chain of
+	// turns it continues in any conversation, within an hour of Since.
 	Turns, TurnsHour int
+	Since            time.Time
 	// Fuse is the state of this conversation's fuse.
 	Fuse FuseState
 	// Rejected is set when a person rejected the very same question of the
@@ -128,11 +129,15 @@ type World struct {
 	Begun bool
 }
 
-// FuseState is the state of a conversation's (or a sender's) fuse. The zero
-// value is a whole fuse.
+// FuseState is the state of a conversation's (or a sender's) fuse: of the
+// blown one, if one is. It follows from the releases that are undecided. The
+// zero value is a whole fuse.
 type FuseState struct {
 	Blown    bool
 	Approval string // the release that waits for a person
+	// OfSender: it is the sender's fuse, for an hour's turns in any
+	// conversation, and not the conversation's.
+	OfSender bool
 	// Message is the one that blew it. Planned again after a crash, it is put
 	// before a person again, under the same approval, and does not bounce.
 	Message mail.ID
@@ -185,16 +190,16 @@ type (
 		Why     string   // one sentence
 		Options []string // for a release: deliver, stop
 		Expires time.Time
-		// Fuse: the release concerns the conversation's fuse, so it stays
-		// blown until it is decided.
-		Fuse bool
+		// Fuse: the release concerns a fuse, which stays blown until it is
+		// decided: the conversation's or, if OfSender, the sender's.
+		Fuse, OfSender bool
 	}
 	// Bounce tells the sender that the message, or the part of it that
 	// concerns Recipient, was not delivered and why. A message planned to
 	// bounce as a whole has no other action but Bounce.
 	Bounce struct {
 		Kind      mail.Kind
-		Recipient string // "" for the whole message
+		Recipient string // a name, or a quoted id that is nobody; "" for the whole message
 		Reason    string // one sentence
 		Hint      string // what to do instead
 		Suggest   []string

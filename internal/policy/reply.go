@@ -29,12 +29,16 @@ func (p *planner) replyFault() *Bounce {
 			Hint:   "reply to a message of your own mailbox: post inbox --all",
 		}
 	}
-	return terminalFault(q)
+	return p.terminalFault(q)
 }
 
 // terminalFault says why q takes no reply at all; nil if it does.
-func terminalFault(q *Parent) *Bounce {
+func (p *planner) terminalFault(q *Parent) *Bounce {
 	b := &Bounce{Kind: mail.KindTerminal}
+	whom := q.From
+	if q.Sent {
+		whom = p.m.To
+	}
 	switch {
 	case fromOffice(q):
 		b.Reason = "a bounce or notice from postroom takes no reply"
@@ -44,7 +48,7 @@ func terminalFault(q *Parent) *Bounce {
 		b.Hint = "for something new: post send human --act query"
 	case q.Act.Terminal():
 		b.Reason = "a reply to " + string(q.Act) + " is not allowed: it ends the exchange"
-		b.Hint = "nothing is owed; for something new: post send " + q.From + " --act request"
+		b.Hint = "nothing is owed; for something new: post send " + whom + " --act request"
 	default:
 		return nil
 	}

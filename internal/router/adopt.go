@@ -8,7 +8,6 @@ import (
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
-	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/vfs"
 )
@@ -102,15 +101,16 @@ func (p *pass) stampAdopted(a office.Author, d spool.Draft, from string, m *mail
 	if claimed != "" && claimed != id {
 		m.Envelope.ClaimedID = string(claimed)
 	}
-	p.o.Stamp(m, a, id, world, policy.Plan(m, world, p.now), p.now)
+	if stamped, bounce := p.o.Stamp(m, a, id, world, p.now); bounce == nil {
+		m = stamped
+	} else {
+		m = p.o.StampRefused(m, a, id, p.now) // it gets its id, then bounces like any other
+	}
 	data, err := m.Encode()
 	if err != nil {
 		return nil, err
 	}
 	if err := a.Box.Adopt(d, from, id, data); err != nil {
-		return nil, err
-	}
-	if err := p.sayAdopted(a, m); err != nil {
 		return nil, err
 	}
 	draft, err := a.Box.Draft(spool.FileName(id))
@@ -146,20 +146,22 @@ func (p *pass) idFor(a office.Author, d spool.Draft, m *mail.Message, from strin
 }
 
 // sayAdopted records the adoption, and tells the author if another id had to be
-// given.
-func (p *pass) sayAdopted(a office.Author, m *mail.Message) error {
-	rec := journal.Record{At: p.now, Event: journal.Adopted, ID: m.ID, From: a.Name, AID: a.AID, Act: string(m.Act),
-		Conversation: m.Conversation, Digest: m.Envelope.Origin.Digest, File: m.Envelope.Origin.Name}
-	if m.Envelope.ClaimedID == "" {
-		return p.append(rec)
+// given (design §4).
+func (p *pass) sayAdopted(j *job) error {
+	m, e := j.msg, j.msg.Envelope
+	if e.Origin == nil || j.copied {
+		return nil
 	}
-	claimed := mail.Neutralise(m.Envelope.ClaimedID, false)
-	claim := rec
-	claim.Event, claim.Detail = journal.Claimed, map[string]string{"claimed": claimed}
-	if err := p.append(rec, claim); err != nil {
-		return err
+	rec := journal.Record{At: p.now, Event: journal.Adopted, ID: m.ID, From: m.From, AID: j.author.AID, Act: string(m.Act),
+		Conversation: m.Conversation, Digest: e.Origin.Digest, File: e.Origin.Name}
+	j.records = append(j.records, rec)
+	if e.ClaimedID == "" {
+		return nil
 	}
-	return p.notice(notice{to: a.Agent, cause: m.ID, key: []string{"claimed"}, subject: "Another id was given",
+	claimed := mail.Neutralise(e.ClaimedID, false)
+	rec.Event, rec.Detail = journal.Claimed, map[string]string{"claimed": claimed}
+	j.records = append(j.records, rec)
+	return p.notice(notice{to: j.author.Agent, cause: m.ID, key: []string{"claimed"}, subject: "Another id was given",
 		body: "Your message \"" + mail.Neutralise(m.Subject, false) + "\" said it was " + claimed + ", which is not yours to use. It has the id " + string(m.ID) + "."})
 }
 

@@ -29,6 +29,7 @@ type job struct {
 	asks       []*ask
 	bounces    []policy.Bounce
 	sections   []*section
+	records    []journal.Record
 	retired    bool
 	deferred   bool
 }

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
@@ -99,16 +100,18 @@ type Report struct {
 // pass is the state of one pass: everything here dies with the lease.
 type pass struct {
 	*Router
-	o       *office.Office
-	reg     *registry.Registry
-	journal *journal.Journal
-	batch   *spool.Batch
-	now     time.Time
-	opt     Options
-	rep     Report
-	recent  map[mail.ID]*mail.Message
-	wake    map[string]bool
-	touched bool // something was journalled since the last settled record
+	o        *office.Office
+	reg      *registry.Registry
+	journal  *journal.Journal
+	batch    *spool.Batch
+	now      time.Time
+	opt      Options
+	rep      Report
+	recent   map[mail.ID]*mail.Message
+	wake     map[string]bool
+	requeued []office.Author
+	blown    map[approval.FuseKey]mail.ID // fuses blown in this pass
+	touched  bool                         // something was journalled since the last settled record
 }
 
 // Pass takes the lease, routes what waits and gives the lease back. KindBusy:
@@ -144,7 +147,7 @@ func (r *Router) begin(opt Options) (*pass, error) {
 		return nil, err
 	}
 	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt,
-		recent: map[mail.ID]*mail.Message{}, wake: map[string]bool{}}, nil
+		recent: map[mail.ID]*mail.Message{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{}}, nil
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -157,7 +160,7 @@ func (p *pass) run(ctx context.Context) error {
 		errs = append(errs, step())
 	}
 	// What those steps wrote is mail like any other.
-	errs = append(errs, p.rounds(ctx, p.officeAuthors))
+	errs = append(errs, p.rounds(ctx, p.officeAndRequeued))
 	errs = append(errs, p.settle())
 	for aid := range p.wake {
 		if e, ok := p.reg.EntryByAID(aid); ok {

@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"strconv"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -60,26 +61,28 @@ func (b Box) Deliver(src Source, id mail.ID) (Delivery, error) {
 	return Already, b.FS.Remove(b.Path(Inbox, name))
 }
 
-func (b Box) put(src Source, name string) error {
+func (b Box) put(src Source, name string) error { return b.putIn(b.Path(Inbox), name, src) }
+
+func (b Box) putIn(dir, name string, src Source) error {
 	if !src.Link || !b.Shared {
-		return PutNew(b.FS, b.Path(Inbox), name, src.Data)
+		return PutNew(b.FS, dir, name, src.Data)
 	}
-	target := b.Path(Inbox, name)
+	target := path.Join(dir, name)
 	if err := b.FS.Link(src.Path, target); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		return PutNew(b.FS, b.Path(Inbox), name, src.Data) // no links here, or too many
+		return PutNew(b.FS, dir, name, src.Data) // no links here, too many, or gone
 	}
 	fi, err := b.FS.Lstat(target)
-	if err == nil && SameInode(fi, src.Info) && fi.Size() == int64(len(src.Data)) {
+	if err == nil && vfs.SameFile(fi, src.Info) && fi.Size() == int64(len(src.Data)) {
 		return nil
 	}
 	// The owner swapped the file after it was read: deliver what was read.
 	if err := b.FS.Remove(target); err != nil {
 		return err
 	}
-	return PutNew(b.FS, b.Path(Inbox), name, src.Data)
+	return PutNew(b.FS, dir, name, src.Data)
 }
 
 func (b Box) holds(path string, src Source) (bool, error) {
@@ -87,7 +90,7 @@ func (b Box) holds(path string, src Source) (bool, error) {
 	if err != nil || !fi.Mode().IsRegular() {
 		return false, err
 	}
-	if src.Info != nil && SameInode(fi, src.Info) && src.Link {
+	if src.Info != nil && vfs.SameFile(fi, src.Info) && src.Link {
 		return true, nil
 	}
 	data, _, err := ReadMail(b.FS, path)
@@ -158,4 +161,11 @@ func (b Box) Finish(id mail.ID, batch *Batch) (bool, error) {
 	}
 	batch.Dir(b.FS, b.Path(Inbox))
 	return true, batch.Flush()
+}
+
+// CopyTo gives the source a name in another directory of fsys: by link where
+// the source allows it, else by copy. The caller syncs dir. fs.ErrExist: the
+// name is taken.
+func CopyTo(fsys vfs.FS, dir, name string, src Source) error {
+	return Box{FS: fsys, Shared: true}.putIn(dir, name, src)
 }

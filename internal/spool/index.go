@@ -27,13 +27,13 @@ func (b Box) AppendIndex(lines []mail.IndexLine) (vfs.File, error) {
 		f.Close()
 		return nil, err
 	}
-	var buf bytes.Buffer
+	var buf []byte
 	for i := range lines {
 		last = max(last+1, lines[i].Seq)
 		lines[i].Seq = last
-		buf.Write(lines[i].Encode())
+		buf = lines[i].AppendLine(buf)
 	}
-	if _, err := f.WriteAt(buf.Bytes(), size); err != nil {
+	if _, err := f.WriteAt(buf, size); err != nil {
 		f.Truncate(size)
 		f.Close()
 		return nil, err

@@ -78,7 +78,7 @@ func stillNamed(fsys vfs.FS, f vfs.File) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && SameInode(locked, named), err
+	return err == nil && vfs.SameFile(locked, named), err
 }
 
 func (l *Lease) sign(h Holder) {

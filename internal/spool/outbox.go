@@ -238,8 +238,8 @@ func (b Box) Refailed(max int) ([]Draft, error) {
 		if Hidden(n) || strings.HasSuffix(n, whyExt) || !strings.HasSuffix(n, ext) || len(out) >= max {
 			continue
 		}
-		why, ok := b.why(n)
-		if !ok {
+		why, err := b.ReadWhy(n)
+		if err != nil {
 			continue
 		}
 		fi, err := b.FS.Lstat(b.Path(Failed, n))
@@ -253,13 +253,14 @@ func (b Box) Refailed(max int) ([]Draft, error) {
 	return out, nil
 }
 
-func (b Box) why(name string) (Why, bool) {
+// ReadWhy returns the reason beside a failed file.
+func (b Box) ReadWhy(name string) (Why, error) {
 	data, _, err := ReadFile(b.FS, b.Path(Failed, name+whyExt), 64<<10)
 	if err != nil {
-		return Why{}, false
+		return Why{}, err
 	}
 	var w Why
-	return w, json.Unmarshal(data, &w) == nil
+	return w, json.Unmarshal(data, &w)
 }
 
 // DropWhy removes the reason beside a failed file that was adopted after all.

@@ -71,19 +71,8 @@ func linkSame(fsys vfs.FS, from, to string) error {
 	}
 	a, aerr := fsys.Lstat(from)
 	b, berr := fsys.Lstat(to)
-	if aerr == nil && berr == nil && SameInode(a, b) {
+	if aerr == nil && berr == nil && vfs.SameFile(a, b) {
 		return nil
 	}
 	return err
-}
-
-// SameInode reports whether two stats are of one file; true where the system
-// has no inodes and size and time agree.
-func SameInode(a, b fs.FileInfo) bool {
-	adev, aino, aok := vfs.Inode(a)
-	bdev, bino, bok := vfs.Inode(b)
-	if !aok || !bok {
-		return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
-	}
-	return adev == bdev && aino == bino
 }

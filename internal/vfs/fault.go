@@ -144,15 +144,15 @@ func (f *Fault) do(c Call, run func() error) error {
 	}
 	c.N = len(f.calls) + 1
 	f.calls = append(f.calls, c)
+	rules, before, after, last := f.rules, f.before, f.after, c.N == f.last
+	f.mu.Unlock()
+
 	var err error
-	for _, rule := range f.rules {
+	for _, rule := range rules {
 		if err = rule(c); err != nil {
 			break
 		}
 	}
-	before, after, last := f.before, f.after, c.N == f.last
-	f.mu.Unlock()
-
 	if before != nil {
 		before(c)
 	}

@@ -197,17 +197,14 @@ func (m *Mem) rename(oldname, newname string) error {
 		return syscall.ENOENT
 	case old == "." || base == ".":
 		return syscall.EBUSY
+	case gone != nil && gone.mode.IsDir():
+		return syscall.EEXIST
 	case n == gone:
 		return nil // two names of one file: both stay
 	case n.mode.IsDir() && n.holds(to):
 		return syscall.EINVAL
-	case gone == nil:
-	case n.mode.IsDir() && !gone.mode.IsDir():
+	case gone != nil && n.mode.IsDir():
 		return syscall.ENOTDIR
-	case !n.mode.IsDir() && gone.mode.IsDir():
-		return syscall.EISDIR
-	case len(gone.entries) > 0:
-		return syscall.ENOTEMPTY
 	}
 	if from.mode&0o200 == 0 {
 		return syscall.EACCES

@@ -51,15 +51,10 @@ func (m *Mem) node(name string) (*node, error) {
 // dir returns the directory that name points to.
 func (m *Mem) dir(name string) (*node, error) {
 	n, err := m.node(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case n.mode.Type()&(fs.ModeSymlink|fs.ModeNamedPipe) != 0:
-		return nil, ErrNotRegular
-	case !n.mode.IsDir():
-		return nil, syscall.ENOTDIR
+	if err == nil && !n.mode.IsDir() {
+		err = syscall.ENOTDIR
 	}
-	return n, nil
+	return n, err
 }
 
 // newNode returns a node that no directory holds yet.
@@ -146,21 +141,5 @@ func (d *disk) walk() []named {
 }
 
 func (n *node) info(name string) fs.FileInfo {
-	return memInfo{name, int64(len(n.data)), n.mode, n.mtime, Sys{Dev: 1, Ino: n.ino, Nlink: n.nlink}}
+	return info{name, int64(len(n.data)), n.mode, n.mtime, Sys{Dev: 1, Ino: n.ino, Nlink: n.nlink}}
 }
-
-// memInfo is the FileInfo of a node.
-type memInfo struct {
-	name  string
-	size  int64
-	mode  fs.FileMode
-	mtime time.Time
-	sys   Sys
-}
-
-func (i memInfo) Name() string       { return i.name }
-func (i memInfo) Size() int64        { return i.size }
-func (i memInfo) Mode() fs.FileMode  { return i.mode }
-func (i memInfo) ModTime() time.Time { return i.mtime }
-func (i memInfo) IsDir() bool        { return i.mode.IsDir() }
-func (i memInfo) Sys() any           { return i.sys }

@@ -1,23 +1,132 @@
 package vfs
 
 import (
+	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 
 	"golang.org/x/sys/windows"
 )
 
-const (
-	nonblock  = 0
-	directory = 0
-	dirsSync  = false // NTFS journals its directories and has no call for it
-)
+// Real is a directory of the operating system's file system, an os.Root that
+// refuses symlinks and junctions below it. They are looked for by name before
+// each call, so whoever may create them and wins a race can lead a call to
+// another place, though never out of the root. Safe for use by several
+// goroutines.
+type Real struct {
+	root *os.Root
+	path string // absolute
+}
 
-// The directories were just checked, but by name only: Windows has no link or
-// rename between two open directories in reach of os.Root. Creating a symlink
-// there takes a privilege that agents do not have by default.
+const directory = 0
 
-func (r *Real) linkAcross(from, to place) error   { return r.root.Link(from.name, to.name) }
-func (r *Real) renameAcross(from, to place) error { return r.root.Rename(from.name, to.name) }
+// OpenReal opens the directory dir, which may be reached through symlinks.
+func OpenReal(dir string) (*Real, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, pathError("open", dir, err)
+	}
+	return &Real{root, abs}, nil
+}
+
+// Close closes the root. Open files stay open.
+func (r *Real) Close() error { return r.root.Close() }
+
+func (r *Real) open(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	if err := r.check(name); err != nil {
+		return nil, err
+	}
+	fi, err := r.root.Lstat(name)
+	if err == nil && flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL {
+		if err := openable(fi.Mode(), flag); err != nil {
+			return nil, err
+		}
+	}
+	return r.root.OpenFile(name, flag, perm)
+}
+
+// Mkdir implements FS.
+func (r *Real) Mkdir(name string, perm fs.FileMode) error {
+	err := r.check(name)
+	if err == nil {
+		err = r.root.Mkdir(name, perm)
+	}
+	return pathError("mkdir", name, err)
+}
+
+// Remove implements FS.
+func (r *Real) Remove(name string) error {
+	err := r.check(name)
+	if err == nil {
+		err = r.root.Remove(name)
+	}
+	return pathError("remove", name, err)
+}
+
+// Link implements FS.
+func (r *Real) Link(oldname, newname string) error {
+	err := r.check(oldname, newname)
+	if err == nil {
+		err = r.root.Link(oldname, newname)
+	}
+	return linkError("link", oldname, newname, err)
+}
+
+// Rename implements FS.
+func (r *Real) Rename(oldname, newname string) error {
+	err := r.check(oldname, newname)
+	if err == nil {
+		if fi, statErr := r.root.Lstat(newname); statErr == nil && fi.IsDir() {
+			_, err = r.root.Lstat(oldname)
+			if err == nil {
+				err = syscall.EEXIST
+			}
+		} else {
+			err = r.root.Rename(oldname, newname)
+		}
+	}
+	return linkError("rename", oldname, newname, err)
+}
+
+// Lstat implements FS.
+func (r *Real) Lstat(name string) (fs.FileInfo, error) {
+	if err := r.check(name); err != nil {
+		return nil, pathError("lstat", name, err)
+	}
+	fi, err := r.root.Lstat(name)
+	return fi, pathError("lstat", name, err)
+}
+
+// SyncDir implements FS. NTFS journals its directories and has no call for it.
+func (r *Real) SyncDir(string) error { return nil }
+
+// check refuses bad names, and names that lead through anything but
+// directories.
+func (r *Real) check(names ...string) error {
+	for _, name := range names {
+		dirs, _, err := split(name)
+		if err != nil {
+			return err
+		}
+		for i := range dirs {
+			fi, err := r.root.Lstat(strings.Join(dirs[:i+1], "/"))
+			if err != nil {
+				return err
+			}
+			if !fi.IsDir() {
+				return syscall.ENOTDIR
+			}
+		}
+	}
+	return nil
+}
 
 // tryLock locks one byte far behind any content: locks are mandatory on
 // Windows, and everybody may read a lock file.
@@ -32,5 +141,5 @@ func tryLock(fd uintptr) (bool, error) {
 	return err == nil, err
 }
 
-// inodeOf knows nothing: FileInfo does not carry the file index on Windows.
-func inodeOf(fs.FileInfo) (dev, ino uint64, ok bool) { return 0, 0, false }
+// IsReadOnly reports whether err says that the file system is mounted read-only.
+func IsReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }

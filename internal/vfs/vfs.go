@@ -17,8 +17,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // ErrNotRegular is the cause when OpenFile meets a symlink, FIFO, device or
@@ -34,7 +36,8 @@ type FS interface {
 	Mkdir(name string, perm fs.FileMode) error
 	// Link gives oldname's file a second name; fs.ErrExist if newname exists.
 	Link(oldname, newname string) error
-	// Rename replaces newname if it exists. Used only where that is wanted
+	// Rename replaces newname if it exists, unless it is a directory: that is
+	// fs.ErrExist. Used only where that is wanted
 	// (state files that one writer owns), never for mail.
 	Rename(oldname, newname string) error
 	Remove(name string) error
@@ -63,14 +66,45 @@ type File interface {
 	TryLock() (bool, error)
 }
 
-// Inode returns a file's device and inode; ok is false where the system has none.
-// Mem's FileInfo.Sys() returns Sys.
+// Inode returns a file's device and inode; ok is false on Windows, whose
+// FileInfo carries none.
 func Inode(fi fs.FileInfo) (dev, ino uint64, ok bool) {
-	if s, isMem := fi.Sys().(Sys); isMem {
-		return s.Dev, s.Ino, true
-	}
-	return inodeOf(fi)
+	s, ok := fi.Sys().(Sys)
+	return s.Dev, s.Ino, ok
 }
+
+// SameFile reports whether a and b, from any call of one FS or its files, are
+// of one file. Not os.SameFile, which knows only its own.
+func SameFile(a, b fs.FileInfo) bool {
+	s, ok := a.Sys().(Sys)
+	t, okToo := b.Sys().(Sys)
+	if ok && okToo {
+		return s.Dev == t.Dev && s.Ino == t.Ino
+	}
+	return os.SameFile(a, b)
+}
+
+// Sys is what FileInfo.Sys() returns here, except on Windows.
+type Sys struct {
+	Dev, Ino uint64
+	Nlink    int
+}
+
+// info is the FileInfo of every file system here, except on Windows.
+type info struct {
+	name  string
+	size  int64
+	mode  fs.FileMode
+	mtime time.Time
+	sys   Sys
+}
+
+func (i info) Name() string       { return i.name }
+func (i info) Size() int64        { return i.size }
+func (i info) Mode() fs.FileMode  { return i.mode }
+func (i info) ModTime() time.Time { return i.mtime }
+func (i info) IsDir() bool        { return i.mode.IsDir() }
+func (i info) Sys() any           { return i.sys }
 
 // split checks name and cuts it into the directories on the way and the last
 // component, which is "." for the root itself.
@@ -80,10 +114,4 @@ func split(name string) (dirs []string, base string, err error) {
 	}
 	parts := strings.Split(name, "/")
 	return parts[:len(parts)-1], parts[len(parts)-1], nil
-}
-
-// Sys is what FileInfo.Sys() returns on file systems that are not the real one.
-type Sys struct {
-	Dev, Ino uint64
-	Nlink    int
 }

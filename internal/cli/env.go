@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/postroom/postroom/internal/config"
+	"github.com/postroom/postroom/internal/identity"
+	"github.com/postroom/postroom/internal/office"
+)
+
+// Env is the world of one run, injected whole, so that a test depends on
+// nothing that it did not set up.
+type Env struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	// StdinTTY and StdoutTTY: a person sits there.
+	StdinTTY, StdoutTTY bool
+
+	Getenv  func(string) string
+	Environ []string // for programs that are started
+	Dir     string   // the working directory, absolute
+	System  office.System
+	Procs   identity.ProcessTree // nil: the system cannot tell
+	// Sleep waits, or returns ctx's error.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Patience is how long a change of the office waits for the lease.
+	Patience time.Duration
+	// Executable is the path of this program; Exec replaces it by another.
+	Executable func() (string, error)
+	Exec       func(path string, argv, env []string) error
+
+	Globals
+	Out *Output
+
+	table []Command
+	cmd   Command
+	name  string // "agent set"
+}
+
+// Now is the wall clock.
+func (e *Env) Now() time.Time { return e.System.Now() }
+
+// User is where this user's pointers to offices are kept.
+func (e *Env) User() config.User { return config.UserFrom(e.Getenv) }
+
+// SessionKey names the session this process belongs to, "" for none.
+func (e *Env) SessionKey() string { return identity.SessionKey(e.Getenv, e.Procs) }
+
+// Warn tells a person what went less well than the result says.
+func (e *Env) Warn(format string, args ...any) {
+	fmt.Fprintln(e.Stderr, Line("post: "+fmt.Sprintf(format, args...)))
+}

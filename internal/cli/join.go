@@ -1,0 +1,371 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/postroom/postroom/internal/identity"
+	"github.com/postroom/postroom/internal/journal"
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/registry"
+	"github.com/postroom/postroom/internal/spool"
+)
+
+func joinCommand() Command {
+	return Command{
+		Name: "join", Summary: "register an agent",
+		Usage: "NAME [--role TEXT] [--runtime RT] [--workspace DIR] [--mailbox DIR] [--notify KIND[:ARG]] [--launch ARG]…",
+		Long: `Gives NAME a mailbox in the office and makes the working directory, or
+--workspace, its workspace: commands run there act as NAME. Joining again with
+the same name and workspace changes nothing but the flags that are given.
+
+A person may join any agent. An agent's session may join by itself and for
+itself only: a free name, its own runtime, the working directory, the runtime's
+own way of being woken, nothing to be executed.
+
+--mailbox DIR puts the mailbox into a directory that a sandboxed agent can
+write; the directory must be new or empty, and is tried first.
+--notify says how the agent is woken: none, or KIND:ARG; a further argument
+is a further --notify :ARG.
+--launch gives the command that starts the agent, one argument each.`,
+		Examples: []string{
+			"post join coder --role \"writes the code\" --runtime claude",
+			"post join tester --mailbox .mail --notify tmux:team:0.1",
+			"post join builder --launch make --launch watch",
+		},
+		Setup: func(fs *flag.FlagSet) Run {
+			var j joining
+			fs.StringVar(&j.role, "role", "", "what the agent does, in `TEXT`")
+			fs.StringVar(&j.runtime, "runtime", "", "the coding CLI it is, as `RT`: claude, codex, gemini, …")
+			fs.StringVar(&j.workspace, "workspace", "", "the `DIR` it works in (default: this one)")
+			fs.StringVar(&j.mailbox, "mailbox", "", "the `DIR` of its mailbox (default: in the office)")
+			fs.Var(&j.notify, "notify", "`KIND[:ARG]`: how it is woken (default: none)")
+			fs.Var(&j.launch, "launch", "one `ARG` of the command that starts it")
+			fs.BoolVar(&j.takeover, "takeover", false, "move an agent that works elsewhere to this workspace")
+			return func(ctx context.Context, e *Env, args []string) error {
+				if err := needArgs(e, args, 1, 1); err != nil {
+					return err
+				}
+				j.name = args[0]
+				return j.run(ctx, e)
+			}
+		},
+	}
+}
+
+// joining is one join under way.
+type joining struct {
+	name, role, runtime, workspace, mailbox string
+	notify, launch                          List
+	takeover                                bool
+
+	session bool // by an agent's session, for itself
+	entry   registry.Entry
+	made    bool // it is new
+}
+
+func (j *joining) run(ctx context.Context, e *Env) error {
+	name, err := mail.ParseName(strings.TrimPrefix(j.name, "agent."))
+	if err != nil {
+		return err
+	}
+	j.name = name
+	o, err := e.Office()
+	if err != nil {
+		return err
+	}
+	_, j.session = identity.InAgentSession(e.Getenv, e.Procs, e.personCheck())
+	if j.session {
+		if err := j.ownOnly(e); err != nil {
+			return err
+		}
+	}
+	j.defaults(e)
+	if err := e.Change(ctx, o, func(c *Change) error { return j.register(e, c) }); err != nil {
+		return err
+	}
+	j.bind(e, o)
+	j.report(e, o)
+	return nil
+}
+
+// ownOnly refuses what an agent's session may not do by itself (design §11).
+func (j *joining) ownOnly(e *Env) error {
+	own, here := identity.Runtime(e.Getenv, e.Procs), identity.Absolute(e.Dir, ".")
+	why := ""
+	switch {
+	case j.runtime != "" && j.runtime != own:
+		why = "another runtime than its own (" + own + ")"
+	case j.workspace != "" && identity.Absolute(e.Dir, j.workspace) != here:
+		why = "another workspace than the one it stands in"
+	case len(j.launch) > 0:
+		why = "a command to launch"
+	case j.takeover:
+		why = "a name that another agent has"
+	case len(j.notify) > 0 && !(len(j.notify) == 1 && (j.notify[0] == "none" || j.notify[0] == own)):
+		why = "another way of being woken than none or " + own
+	case j.mailbox != "" && !inside(identity.Absolute(e.Dir, j.mailbox), here):
+		why = "a mailbox outside its workspace"
+	case e.As != "" && e.As != j.name:
+		why = "another agent"
+	}
+	if why == "" {
+		return nil
+	}
+	return &mail.Error{Op: e.name, Kind: mail.KindPerson, Addr: j.name,
+		Err:  errors.New("an agent's session joins for itself only, not with " + why),
+		Hint: "leave that out, or ask your person to run the command"}
+}
+
+func inside(path, dir string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+func (j *joining) defaults(e *Env) {
+	j.workspace = identity.Absolute(e.Dir, j.workspace)
+	if j.mailbox != "" {
+		j.mailbox = identity.Absolute(e.Dir, j.mailbox)
+	}
+	if j.runtime == "" && j.session {
+		j.runtime = identity.Runtime(e.Getenv, e.Procs)
+	}
+}
+
+// register makes the mailbox durable and then names it.
+func (j *joining) register(e *Env, c *Change) error {
+	notify, err := parseNotify(j.notify)
+	if err != nil {
+		return err
+	}
+	if known, ok := c.Reg.Entry(j.name); ok {
+		return j.again(e, c, known, notify)
+	}
+	if err := j.unbound(e, c, ""); err != nil {
+		return err
+	}
+	if len(notify) == 0 {
+		notify = []string{"none"}
+	}
+	box := filepath.Join(c.Office.Dir, office.AgentsDir, j.name)
+	switch {
+	case j.mailbox == "":
+	case inside(j.mailbox, c.Office.Dir) || j.mailbox == c.Office.Dir:
+		return &mail.Error{Op: e.name, Kind: mail.KindInvalid, Addr: j.mailbox,
+			Err: errors.New("lies in the office"), Hint: "leave out --mailbox; the office has a place for it"}
+	default:
+		box = j.mailbox
+	}
+	j.entry = registry.Entry{
+		AID: newAID(), Name: j.name, Role: j.role, Runtime: j.runtime, Workspace: j.workspace,
+		InboxPath: filepath.Join(box, spool.Inbox), Transcript: "_inbox_" + j.name + ".md",
+		Notify: notify, Launch: j.launch, Joined: c.now,
+	}
+	if err := c.Reg.Add(j.entry); err != nil {
+		return suggestFree(err, c.Reg, j.name)
+	}
+	if err := makeBox(c.Office, j.entry); err != nil {
+		return err
+	}
+	j.made = true
+	c.Record(journal.Record{Event: journal.Joined, Agent: j.name, AID: j.entry.AID, Detail: map[string]string{
+		"runtime": j.runtime, "workspace": j.workspace, "inbox": j.entry.InboxPath, "notify": strings.Join(notify, " "),
+		"launch": strings.Join(j.launch, " "), "by": j.by(),
+	}})
+	return nil
+}
+
+func (j *joining) by() string {
+	if j.session {
+		return "the session itself"
+	}
+	return "a person"
+}
+
+// makeBox makes what the agent's mailbox lacks.
+func makeBox(o *office.Office, e registry.Entry) error {
+	dir := filepath.Dir(e.InboxPath)
+	if !inside(dir, o.Dir) {
+		return o.MakeOutside(dir, e.Name, e.AID)
+	}
+	box, err := o.Box(e)
+	if err == nil {
+		err = box.Make()
+	}
+	if err != nil {
+		return &mail.Error{Op: "make mailbox", Kind: mail.KindStore, Addr: dir, Err: err}
+	}
+	return nil
+}
+
+// again is a join under a name that is taken: by the same agent, it is fine.
+func (j *joining) again(e *Env, c *Change, known registry.Entry, notify []string) error {
+	taken := func(why, hint string) error {
+		return &mail.Error{Op: e.name, Kind: mail.KindConflict, Addr: j.name, Err: errors.New(why), Hint: hint}
+	}
+	free := freeName(c.Reg, j.name)
+	switch {
+	case known.Name != j.name:
+		return taken("is an earlier name of "+known.Name+", and stays its own", "choose another name, such as "+free)
+	case known.Archived:
+		return taken("is archived, and its name stays its own", `a person can run "post agent unarchive `+j.name+`"; else choose another name, such as `+free)
+	case known.Workspace != j.workspace && !j.takeover:
+		hint := "choose another name, such as " + free
+		if !j.session {
+			hint += ", or move the agent here with --takeover"
+		}
+		return taken("is taken by an agent that works in "+known.Workspace, hint)
+	case j.runtime != "" && known.Runtime != "" && known.Runtime != j.runtime && !j.takeover:
+		return taken("is registered here as "+known.Runtime+", not "+j.runtime, "choose another name, such as "+free+`, or run "post agent set `+j.name+` --runtime `+j.runtime+`"`)
+	case j.mailbox != "" && j.mailbox != filepath.Dir(known.InboxPath):
+		return taken("has its mailbox in "+filepath.Dir(known.InboxPath), "leave out --mailbox; a mailbox stays where it is")
+	}
+	if err := j.unbound(e, c, known.AID); err != nil {
+		return err
+	}
+	err := c.Reg.Update(known.AID, func(r *registry.Entry) {
+		r.Workspace = j.workspace
+		setIf(&r.Role, j.role)
+		setIf(&r.Runtime, j.runtime)
+		if len(notify) > 0 {
+			r.Notify = notify
+		}
+		if len(j.launch) > 0 {
+			r.Launch = j.launch
+		}
+	})
+	if err != nil {
+		return err
+	}
+	j.entry, _ = c.Reg.EntryByAID(known.AID)
+	return makeBox(c.Office, j.entry) // what went missing comes back
+}
+
+// unbound refuses a session that is another agent, and a name that another
+// session holds.
+func (j *joining) unbound(e *Env, c *Change, aid string) error {
+	if !j.session {
+		return nil
+	}
+	user, key := e.User(), e.SessionKey()
+	if b, ok := user.Session(key); ok && b.Office == c.Office.Dir && b.Agent != aid {
+		return &mail.Error{Op: e.name, Kind: mail.KindIdentity, Addr: j.name,
+			Err: errors.New("this session is " + b.Name + " already"), Hint: "go on as " + b.Name + "; one session is one agent"}
+	}
+	if b, ok := user.Session(holderKey(c.Office, aid)); ok && aid != "" && b.Name != "" && b.Name != key {
+		return &mail.Error{Op: e.name, Kind: mail.KindConflict, Addr: j.name,
+			Err: errors.New("another session of this workspace holds the name"),
+			Hint: "join under another name, such as " + freeName(c.Reg, j.name) +
+				"; if that session is gone, a person can run post join " + j.name + " --takeover"}
+	}
+	return nil
+}
+
+// holderKey is where the user's state keeps which session last joined as an
+// agent.
+func holderKey(o *office.Office, aid string) string { return "holder:" + o.Config.ID + ":" + aid }
+
+// bind records what was decided in the user's state. The join stands without
+// it, so trouble is only said.
+func (j *joining) bind(e *Env, o *office.Office) {
+	user := e.User()
+	b := identityBinding(o, j.entry)
+	_, why, _ := e.FindOffice()
+	var errs []error
+	if known, ok := user.Workspace(j.workspace); !strings.HasPrefix(why, identity.LocalOffice) && !(ok && known.Office == o.Dir) {
+		if ok && j.session {
+			e.Warn("this workspace stays bound to %s; use --office %s here", known.Office, o.Dir)
+		} else {
+			b := b
+			b.Agent, b.Name = "", ""
+			errs = append(errs, user.BindWorkspace(j.workspace, b))
+		}
+	}
+	key := e.SessionKey()
+	if key != "" && !strings.HasPrefix(key, "tty:") && (j.session || e.Getenv(identity.SessionEnv) != "") {
+		errs = append(errs, user.BindSession(key, b))
+		h := b
+		h.Name = key
+		errs = append(errs, user.BindSession(holderKey(o, j.entry.AID), h))
+	} else if j.takeover {
+		h := b
+		h.Name = "" // whoever comes next
+		errs = append(errs, user.BindSession(holderKey(o, j.entry.AID), h))
+	}
+	if err := errors.Join(errs...); err != nil {
+		e.Warn("joined, but %v; until then say --office %s --as %s", err, o.Dir, j.name)
+	}
+}
+
+func setIf(to *string, value string) {
+	if value != "" {
+		*to = value
+	}
+}
+
+// parseNotify turns KIND[:ARG] and further :ARG into kind and arguments.
+func parseNotify(flags []string) ([]string, error) {
+	var list []string
+	for i, f := range flags {
+		kind, arg, has := strings.Cut(f, ":")
+		switch {
+		case i == 0 && !plainWord(kind):
+			return nil, usageError("join", "--notify cannot be "+quote(f), "say KIND or KIND:ARG, such as none or tmux:team:0.1")
+		case i == 0:
+			list = append(list, kind)
+		case kind != "" || !has:
+			return nil, usageError("join", "a second --notify begins with a colon: it is a further argument", "say --notify :"+f)
+		}
+		if has {
+			list = append(list, arg)
+		}
+	}
+	if len(list) == 1 && list[0] == "exec" {
+		return nil, usageError("join", "--notify exec wants a program", "say --notify exec:/path/to/program")
+	}
+	return list, nil
+}
+
+func plainWord(s string) bool {
+	ok := s != ""
+	for _, c := range s {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')
+	}
+	return ok
+}
+
+func newAID() string {
+	var b [6]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return "a-" + hex.EncodeToString(b[:])
+}
+
+// suggestFree adds a free name to the hint of a name that is taken.
+func suggestFree(err error, reg *registry.Registry, name string) error {
+	var m *mail.Error
+	if errors.As(err, &m) && m.Kind == mail.KindConflict {
+		m.Hint = "choose another name, such as " + freeName(reg, name)
+	}
+	return err
+}
+
+// freeName is a name like name that nobody has.
+func freeName(reg *registry.Registry, name string) string {
+	taken := func(n string) bool {
+		_, agent := reg.Entry(n)
+		return agent || slices.ContainsFunc(reg.Channels(), func(c registry.Channel) bool { return c.Name == n })
+	}
+	base := name[:min(len(name), 60)]
+	for i := '2'; i <= '9'; i++ {
+		if n := base + string(i); !taken(n) {
+			return n
+		}
+	}
+	return base + "-" + newAID()[2:5]
+}

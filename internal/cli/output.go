@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// Output is standard output, buffered. The first write that fails is kept and
+// ends the command with KindStore, whatever the command itself thinks.
+type Output struct {
+	w      *bufio.Writer
+	err    error
+	json   bool
+	quiet  bool
+	colour bool
+}
+
+func newOutput(w io.Writer) *Output { return &Output{w: bufio.NewWriterSize(w, 32<<10)} }
+
+// JSON reports whether --json was given.
+func (o *Output) JSON() bool { return o.json }
+
+// Printf prints a result. Values that come from outside must be neutralised:
+// see Text and Line.
+func (o *Output) Printf(format string, args ...any) {
+	o.keep(fmt.Fprintf(o.w, format, args...))
+}
+
+// Write lets results be copied in.
+func (o *Output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	o.keep(n, err)
+	return n, err
+}
+
+// Say prints what only a reader wants to know: nothing with --json or -q.
+func (o *Output) Say(format string, args ...any) {
+	if !o.json && !o.quiet {
+		o.Printf(format+"\n", args...)
+	}
+}
+
+// Object prints v, which marshals to a JSON object, on one line with "v":1
+// first.
+func (o *Output) Object(v any) {
+	data, err := json.Marshal(v)
+	if err != nil || len(data) < 2 || data[0] != '{' {
+		o.keep(0, fmt.Errorf("%T is no JSON object: %w", v, errors.Join(err)))
+		return
+	}
+	sep := ","
+	if data[1] == '}' {
+		sep = ""
+	}
+	o.Printf("{\"v\":1%s%s\n", sep, data[1:])
+}
+
+// Flush hands everything to the system. A receipt may be written only when it
+// returned nil.
+func (o *Output) Flush() error {
+	if o.err == nil {
+		o.keep(0, o.w.Flush())
+	}
+	return o.err
+}
+
+func (o *Output) keep(_ int, err error) {
+	if err != nil && o.err == nil {
+		o.err = &mail.Error{Op: "write output", Kind: mail.KindStore, Err: err}
+	}
+}
+
+// Table prints rows under a header, in columns. Every cell is neutralised; the
+// last column is not padded.
+func (o *Output) Table(header []string, rows [][]string) {
+	width := make([]int, len(header))
+	all := append([][]string{header}, rows...)
+	for i, row := range all {
+		for j, cell := range row {
+			if i > 0 {
+				row[j] = Line(cell)
+			}
+			width[j] = max(width[j], utf8.RuneCountInString(row[j]))
+		}
+	}
+	for i, row := range all {
+		var b strings.Builder
+		for j, cell := range row {
+			if j > 0 {
+				b.WriteString("  ")
+			}
+			b.WriteString(cell)
+			if j < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", width[j]-utf8.RuneCountInString(cell)))
+			}
+		}
+		line := strings.TrimRight(b.String(), " ")
+		if i == 0 {
+			line = o.Bold(line)
+		}
+		o.Printf("%s\n", line)
+	}
+}
+
+// Bold, Dim and Red decorate on a terminal and nowhere else.
+func (o *Output) Bold(s string) string { return o.decorate("1", s) }
+
+// Dim is for what matters less.
+func (o *Output) Dim(s string) string { return o.decorate("2", s) }
+
+// Red is for what went wrong.
+func (o *Output) Red(s string) string { return o.decorate("31", s) }
+
+func (o *Output) decorate(code, s string) string {
+	if !o.colour {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// Line makes text from outside safe to show on one line.
+func Line(s string) string { return mail.Neutralise(s, false) }
+
+// Text makes text from outside safe to show, with its line breaks.
+func Text(s string) string { return mail.Neutralise(s, true) }

@@ -1,0 +1,254 @@
+// Package dispatch is what every program that moves mail does: a pass, then the
+// wakes that it calls for, with the evidence in the journal. It joins router,
+// mailbox and notify, which do not know each other (docs/architecture.md).
+//
+// Invariants. Nobody is woken before the lease is released, nor for mail that
+// is not durably in the inbox. A wake that failed or took too long is said so,
+// and tried again by later passes.
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/postroom/postroom/internal/journal"
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/notify"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/registry"
+	"github.com/postroom/postroom/internal/router"
+	"github.com/postroom/postroom/internal/spool"
+)
+
+// Budget is how long a sender waits for a recipient to be woken (design §6).
+const Budget = 2 * time.Second
+
+// Dispatcher routes and wakes in one office.
+type Dispatcher struct {
+	Office *office.Office
+	Router *router.Router
+	Table  notify.Table
+	// Program is what a wake tells the agent to run: "post", or its path.
+	Program string
+
+	mu       sync.Mutex
+	attempts []notify.Attempt
+}
+
+// New returns a dispatcher with the adapters that the calling program carries.
+func New(o *office.Office, table notify.Table, program string) *Dispatcher {
+	return &Dispatcher{Office: o, Router: &router.Router{Office: o}, Table: table, Program: program}
+}
+
+// Woken is one recipient's wake.
+type Woken struct {
+	Agent   string
+	AID     string
+	Kind    string // of the adapter
+	Outcome notify.Outcome
+	Err     error
+}
+
+// Surfaced reports whether nothing is left to be done for the recipient to
+// learn of its mail.
+func (w Woken) Surfaced() bool { return w.Err == nil && w.Outcome.State.Settled() }
+
+// Pass routes once and wakes whoever got mail, then whoever is due for another
+// try.
+func (d *Dispatcher) Pass(ctx context.Context, opt router.Options) (router.Report, []Woken, error) {
+	rep, err := d.Router.Pass(ctx, opt)
+	woken := d.Wake(ctx, rep.Wake)
+	switch {
+	case rep.Repaired > 0: // a crash may have come between a delivery and its wake
+		d.sweep(ctx)
+	case opt.All:
+		d.retry(ctx)
+	}
+	d.flush()
+	return rep, woken, err
+}
+
+// Deliver routes an author's messages until something true can be said of each,
+// and wakes the recipients. early is called for each message as soon as it is
+// durable where it belongs; it may be nil.
+func (d *Dispatcher) Deliver(ctx context.Context, author office.Author, msgs []*mail.Message, early func(router.Result)) ([]router.Result, []Woken, error) {
+	var results []router.Result
+	rep, err := d.Router.Drain(ctx, author, msgs, func(r router.Result) {
+		results = append(results, r)
+		if early != nil {
+			early(r)
+		}
+	})
+	wake := rep.Wake
+	for _, r := range results { // delivered by somebody else's pass: that one wakes, we make sure
+		for _, f := range r.Fates {
+			if e, ok := d.entry(f.Agent.AID); ok && f.State == router.Delivered && !has(wake, e.AID) {
+				wake = append(wake, e)
+			}
+		}
+	}
+	woken := d.Wake(context.WithoutCancel(ctx), wake)
+	d.flush()
+	return results, woken, err
+}
+
+func has(list []registry.Entry, aid string) bool {
+	for _, e := range list {
+		if e.AID == aid {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Dispatcher) entry(aid string) (registry.Entry, bool) {
+	if aid == "" {
+		return registry.Entry{}, false
+	}
+	reg, err := d.Office.Registry()
+	if err != nil {
+		return registry.Entry{}, false
+	}
+	return reg.EntryByAID(aid)
+}
+
+// NeedsWaking reports whether an agent is woken by anything at all.
+func NeedsWaking(e registry.Entry) bool {
+	return !e.Archived && len(e.Notify) > 0 && e.Notify[0] != "" && e.Notify[0] != "none"
+}
+
+// Wake wakes the agents, side by side, each within its budget.
+func (d *Dispatcher) Wake(ctx context.Context, agents []registry.Entry) []Woken {
+	var out []Woken
+	var wg sync.WaitGroup
+	for _, e := range agents {
+		if NeedsWaking(e) {
+			out = append(out, Woken{Agent: e.Name, AID: e.AID, Kind: e.Notify[0]})
+		}
+	}
+	arbiter := d.arbiter()
+	for i := range out {
+		e, _ := d.entry(out[i].AID)
+		wg.Go(func() {
+			out[i].Outcome, out[i].Err = arbiter.Wake(ctx, agentOf(e), d.unread(e.Name), d.Office.Sys.Now())
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// Renotify wakes an agent again whatever was tried before (post renotify).
+func (d *Dispatcher) Renotify(ctx context.Context, e registry.Entry) Woken {
+	w := Woken{Agent: e.Name, AID: e.AID, Kind: "none"}
+	if len(e.Notify) > 0 {
+		w.Kind = e.Notify[0]
+	}
+	w.Outcome, w.Err = d.arbiter().Force(ctx, agentOf(e), d.unread(e.Name), d.Office.Sys.Now())
+	d.flush()
+	return w
+}
+
+func (d *Dispatcher) arbiter() *notify.Arbiter {
+	return &notify.Arbiter{FS: d.Office.FS, Office: d.Office.Dir, OfficeID: d.Office.Config.ID, Table: d.Table,
+		Program: d.Program, Budget: Budget, Record: d.record}
+}
+
+func agentOf(e registry.Entry) notify.Agent {
+	return notify.Agent{Name: e.Name, AID: e.AID, Workspace: e.Workspace, Runtime: e.Runtime, Notify: e.Notify}
+}
+
+// unread lists what an agent has not read, in delivery order.
+func (d *Dispatcher) unread(name string) notify.Unread {
+	return func() (ids []mail.ID, oblige int, err error) {
+		m, err := mailbox.Open(d.Office, name)
+		if err != nil {
+			return nil, 0, err
+		}
+		items, err := m.List(true)
+		for _, it := range items {
+			ids = append(ids, it.ID)
+			if it.Obliges {
+				oblige++
+			}
+		}
+		return ids, oblige, err
+	}
+}
+
+func (d *Dispatcher) recipients() []notify.Recipient {
+	reg, err := d.Office.Registry()
+	if err != nil {
+		return nil
+	}
+	var out []notify.Recipient
+	for _, e := range reg.Entries() {
+		if NeedsWaking(e) {
+			out = append(out, notify.Recipient{Agent: agentOf(e), Unread: d.unread(e.Name)})
+		}
+	}
+	return out
+}
+
+func (d *Dispatcher) retry(ctx context.Context) {
+	d.arbiter().Retry(ctx, d.recipients(), d.Office.Sys.Now())
+}
+func (d *Dispatcher) sweep(ctx context.Context) {
+	d.arbiter().Sweep(ctx, d.recipients(), d.Office.Sys.Now())
+}
+
+func (d *Dispatcher) record(a notify.Attempt) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.attempts = append(d.attempts, a)
+}
+
+// flush journals the evidence of every attempt, under a lease of its own. If
+// somebody else is routing, it is tried for a moment: the wake itself is never
+// undone by a journal that has to wait.
+func (d *Dispatcher) flush() {
+	d.mu.Lock()
+	attempts := d.attempts
+	d.attempts = nil
+	d.mu.Unlock()
+	if len(attempts) == 0 {
+		return
+	}
+	for range 50 {
+		err := d.journal(attempts)
+		if mail.KindOf(err) != mail.KindBusy {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func (d *Dispatcher) journal(attempts []notify.Attempt) error {
+	s := d.Office.Sys
+	lease, err := spool.AcquireLease(d.Office.FS, spool.Holder{PID: s.PID, Host: s.Host, Since: s.Now().UTC(), Version: s.Version})
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	j, err := journal.Open(d.Office.FS, s.Now())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	var rs []journal.Record
+	for _, a := range attempts {
+		rs = append(rs, attemptRecords(a, s.Now())...)
+	}
+	return j.Append(rs...)
+}
+
+// attemptRecords is one record per message of which the attempt told.
+func attemptRecords(a notify.Attempt, now time.Time) []journal.Record {
+	var rs []journal.Record
+	for _, id := range a.IDs {
+		rs = append(rs, journal.Record{At: now, Event: journal.Notified, ID: id, Agent: a.Agent.Name, AID: a.Agent.AID,
+			Detail: map[string]string{"adapter": a.Agent.Kind(), "state": string(a.Outcome.State), "evidence": a.Outcome.Evidence}})
+	}
+	return rs
+}

@@ -1,0 +1,73 @@
+package identity
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// LocalOffice is the name of an office that belongs to a directory.
+const LocalOffice = ".postroom"
+
+// OfficeQuery is everything that may say which office is meant.
+type OfficeQuery struct {
+	Flag    string // --office
+	Env     string // $POSTROOM_OFFICE
+	Dir     string // the working directory, absolute
+	Session string // the office that this session is bound to
+	// Workspace returns the office that a directory or one above it is bound to.
+	Workspace func(dir string) string
+	Default   func() string // the user's default office
+}
+
+// FindOffice returns the office that is meant, as an absolute path without
+// symlinks, and what decided it (design §3). It does not look inside.
+func FindOffice(q OfficeQuery) (dir, why string, err error) {
+	switch {
+	case q.Flag != "":
+		return Absolute(q.Dir, q.Flag), "--office", nil
+	case q.Env != "":
+		return Absolute(q.Dir, q.Env), "$POSTROOM_OFFICE", nil
+	case q.Session != "":
+		return Absolute(q.Dir, q.Session), "this session is bound to it", nil
+	}
+	here := Absolute(q.Dir, ".")
+	if bound := q.Workspace(here); bound != "" {
+		return Absolute(q.Dir, bound), "this workspace is bound to it", nil
+	}
+	for d := here; ; d = filepath.Dir(d) {
+		local := filepath.Join(d, LocalOffice)
+		if fi, err := os.Stat(local); err == nil && fi.IsDir() {
+			return Absolute(d, local), LocalOffice + " in " + d, nil
+		}
+		if d == filepath.Dir(d) {
+			break
+		}
+	}
+	if d := q.Default(); d != "" {
+		return Absolute(q.Dir, d), "your default office", nil
+	}
+	return "", "", &mail.Error{Op: "find office", Kind: mail.KindNotFound,
+		Err:  errors.New("none is bound here, none is named and there is no default"),
+		Hint: `run "post init" to make one, or name one with --office DIR`}
+}
+
+// Absolute makes path absolute, seen from dir, and resolves its symlinks as far
+// as it exists.
+func Absolute(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	// What does not exist yet stands in a parent that may.
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(Absolute(dir, parent), filepath.Base(path))
+}

@@ -1,0 +1,72 @@
+package identity
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// System returns the process tree of this machine, read from /proc.
+func System() ProcessTree { return linux{} }
+
+type linux struct{}
+
+func (linux) Self() int { return os.Getpid() }
+
+func (linux) Process(pid int) (Process, bool) {
+	s, ok := readStat(pid)
+	if !ok {
+		return Process{}, false
+	}
+	p := Process{PID: pid, PPID: s.ppid, Name: s.name, Start: s.start}
+	if data, err := os.ReadFile(procFile(pid, "cmdline")); err == nil {
+		for _, a := range bytes.Split(bytes.TrimRight(data, "\x00"), []byte{0}) {
+			p.Args = append(p.Args, string(a))
+		}
+	}
+	return p, true
+}
+
+func (linux) Terminal() (Terminal, bool) {
+	s, ok := readStat(os.Getpid())
+	if !ok || s.tty == "0" {
+		return Terminal{}, false
+	}
+	leader, _ := readStat(s.session) // gone: the start stays empty
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	start := leader.start + "@" + strings.TrimSpace(string(boot))
+	return Terminal{Device: s.tty, Leader: s.session, Start: start}, true
+}
+
+// stat is what is needed of /proc/PID/stat (proc(5)).
+type stat struct {
+	name          string
+	ppid, session int
+	tty, start    string // start in clock ticks since boot
+}
+
+func readStat(pid int) (stat, bool) {
+	data, err := os.ReadFile(procFile(pid, "stat"))
+	if err != nil {
+		return stat{}, false
+	}
+	return parseStat(string(data))
+}
+
+// parseStat cuts at the last ")": a program's name may hold any character.
+func parseStat(text string) (stat, bool) {
+	open, shut := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || shut < open {
+		return stat{}, false
+	}
+	f := strings.Fields(text[shut+1:]) // state ppid pgrp session tty_nr … starttime
+	if len(f) < 20 {
+		return stat{}, false
+	}
+	ppid, err1 := strconv.Atoi(f[1])
+	session, err2 := strconv.Atoi(f[3])
+	return stat{text[open+1 : shut], ppid, session, f[4], f[19]}, err1 == nil && err2 == nil
+}
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }

@@ -1,0 +1,105 @@
+package identity
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/postroom/postroom/internal/config"
+)
+
+// SessionKey names the session that this process belongs to: what a hook said
+// in $POSTROOM_SESSION, else the runtime's own session id, else the controlling
+// terminal; "" if there is none of them. Equal keys are one session.
+func SessionKey(getenv func(string) string, procs ProcessTree) string {
+	if key := getenv(SessionEnv); key != "" {
+		return key
+	}
+	for _, m := range markers() {
+		if id := getenv(m.env); m.session && id != "" {
+			return SessionKeyOf(m.runtime, id)
+		}
+	}
+	if procs == nil {
+		return ""
+	}
+	t, ok := procs.Terminal()
+	if !ok {
+		return ""
+	}
+	return "tty:" + t.Device + ":" + strconv.Itoa(t.Leader) + ":" + t.Start
+}
+
+// InAgentSession reports whether this process runs inside an agent's session
+// and what gave it away. check is the office's person_check (design §11).
+func InAgentSession(getenv func(string) string, procs ProcessTree, check string) (why string, yes bool) {
+	if check == config.PersonCheckOff {
+		return "", false
+	}
+	for _, m := range markers() {
+		if getenv(m.env) != "" {
+			return "$" + m.env + " is set", true
+		}
+	}
+	if r, _, ok := strings.Cut(getenv(SessionEnv), ":"); ok && slices.Contains(Runtimes(), r) {
+		return "$" + SessionEnv + " is a session of " + r, true
+	}
+	if check == config.PersonCheckEnv {
+		return "", false
+	}
+	for _, p := range Parents(procs) {
+		if r := runtimeOf(p); r != "" {
+			return "process " + strconv.Itoa(p.PID) + " above it is " + r, true
+		}
+	}
+	return "", false
+}
+
+// Runtime says which runtime's session this is, "" for none.
+func Runtime(getenv func(string) string, procs ProcessTree) string {
+	if r, _, ok := strings.Cut(getenv(SessionEnv), ":"); ok && slices.Contains(Runtimes(), r) {
+		return r
+	}
+	// The nearest parent knows best: a runtime started by another inherits the
+	// other's variables.
+	for _, p := range Parents(procs) {
+		if r := runtimeOf(p); r != "" {
+			return r
+		}
+	}
+	for _, m := range markers() {
+		if getenv(m.env) != "" {
+			return m.runtime
+		}
+	}
+	return ""
+}
+
+// OneShot reports whether the session runs one prompt and ends (claude -p,
+// codex exec): it never claims an agent by its workspace.
+func OneShot(getenv func(string) string, procs ProcessTree) bool {
+	if strings.HasPrefix(getenv("CLAUDE_CODE_ENTRYPOINT"), "sdk-") {
+		return true
+	}
+	for _, p := range Parents(procs) {
+		if r := runtimeOf(p); r != "" {
+			return oneShotArgs(r, p.Args)
+		}
+	}
+	return false
+}
+
+func oneShotArgs(runtime string, args []string) bool {
+	for i, a := range args {
+		switch {
+		case i == 0:
+		case runtime == "codex" && (a == "exec" || a == "e"):
+			return true
+		case runtime == "opencode" && a == "run":
+			return true
+		case runtime != "codex" && runtime != "opencode" && (a == "-p" || a == "--print" || a == "--prompt"):
+			return true
+		}
+	}
+	return false
+}

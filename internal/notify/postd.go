@@ -1,0 +1,134 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// maxWire bounds what post and postd tell each other about one wake, in bytes.
+const maxWire = 256 << 10
+
+// margin is left for postd's answer to come back before its time is up.
+const margin = 50 * time.Millisecond
+
+// Postd wakes agents of a kind whose adapter only postd carries (design §2): it
+// runs `postd notify KIND` with a request on standard input and takes the
+// outcome from standard output.
+type Postd struct {
+	kind string
+	find func() (string, error)
+}
+
+// NewPostd makes the stand-in for one kind. find returns postd's absolute path:
+// beside post, then on PATH; it is called for each wake.
+func NewPostd(kind string, find func() (string, error)) Postd { return Postd{kind, find} }
+
+// Kind returns the kind that postd carries.
+func (a Postd) Kind() string { return a.kind }
+
+// request is what `postd notify KIND` reads; the answer is reply.
+type request struct {
+	V        int     `json:"v"`
+	Kind     string  `json:"kind"`
+	Agent    Agent   `json:"agent"`
+	Pointer  Pointer `json:"pointer"`
+	BudgetMS int64   `json:"budget_ms,omitempty"` // 0: as long as it takes
+}
+
+type reply struct {
+	V int `json:"v"`
+	Outcome
+}
+
+// Notify implements Adapter.
+func (a Postd) Notify(ctx context.Context, agent Agent, p Pointer) (Outcome, error) {
+	if err := p.Check(); err != nil {
+		return Fail(a.kind, agent, err.Error(), "")
+	}
+	path, err := a.find()
+	if err != nil {
+		hint := `install postd beside post or on PATH: "post help postd" says how`
+		if e := (*mail.Error)(nil); errors.As(err, &e) && e.Hint != "" {
+			hint = e.Hint
+		}
+		return Fail(a.kind, agent, "needs postd, which is not installed", hint)
+	}
+	req := request{V: 1, Kind: a.kind, Agent: agent, Pointer: p}
+	if end, ok := ctx.Deadline(); ok {
+		req.BudgetMS = max(1, (time.Until(end) - margin).Milliseconds())
+	}
+	stdin, err := json.Marshal(req)
+	if err != nil {
+		return Fail(a.kind, agent, err.Error(), "")
+	}
+	e := child{argv: []string{path, "notify", a.kind}, stdin: stdin, stdout: maxWire}.run(ctx)
+	if !e.ok {
+		return Fail(a.kind, agent, "postd: "+e.why, e.hint)
+	}
+	var r reply
+	if err := json.Unmarshal(bytes.TrimSpace(e.stdout), &r); err != nil || r.V != 1 || !r.State.Known() {
+		return Fail(a.kind, agent, fmt.Sprintf("postd answered %q", line(string(e.stdout), 80)),
+			"install post and postd of the same version")
+	}
+	out := tidy(a.kind, r.Outcome, nil)
+	if out.State == Failed {
+		return Fail(a.kind, agent, out.Evidence, "")
+	}
+	return out, nil
+}
+
+// ServeOne is the other side, `postd notify KIND`: it reads one request, calls
+// the adapter of its kind and writes one reply. The error is for a request
+// that cannot be read (KindInvalid) or a reply that cannot be written; all else
+// is in the reply.
+func ServeOne(ctx context.Context, in io.Reader, out io.Writer, table Table) error {
+	data, err := io.ReadAll(io.LimitReader(in, maxWire+1))
+	var req request
+	if err == nil {
+		err = json.Unmarshal(data, &req)
+	}
+	switch {
+	case err != nil:
+	case len(data) > maxWire:
+		err = errors.New("request is too large")
+	case req.V != 1:
+		err = fmt.Errorf("request has version %d", req.V)
+	case req.Kind != req.Agent.Kind():
+		err = errors.New("kind and agent disagree")
+	}
+	if err != nil {
+		return &mail.Error{
+			Op: "notify", Kind: mail.KindInvalid, Addr: "request", Err: err, Hint: "install post and postd of the same version",
+		}
+	}
+	if req.BudgetMS > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(req.BudgetMS)*time.Millisecond)
+		defer cancel()
+	}
+	answer, err := json.Marshal(reply{1, serve(ctx, req, table)})
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(answer, '\n'))
+	return err
+}
+
+func serve(ctx context.Context, req request, table Table) Outcome {
+	ad, err := table.Adapter(req.Kind)
+	if err == nil {
+		err = req.Pointer.Check()
+	}
+	if err != nil {
+		return Outcome{Failed, line(err.Error(), evidenceMax)}
+	}
+	o, err := ad.Notify(ctx, req.Agent, req.Pointer)
+	return tidy(req.Kind, o, err)
+}

@@ -1,0 +1,136 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/registry"
+	"github.com/postroom/postroom/internal/spool"
+)
+
+// The waits between two tries for the lease.
+const (
+	firstWait = 500 * time.Microsecond
+	lastWait  = 20 * time.Millisecond
+)
+
+// Drain routes until every one of the author's messages has reached a state
+// that can be reported, or ctx ends: by passes of its own, or by watching what
+// whoever holds the lease does. report gets each message once. The error says
+// why messages are left; they are in the outbox and safe.
+func (r *Router) Drain(ctx context.Context, author office.Author, msgs []*mail.Message, report func(Result)) (Report, error) {
+	d := &drain{router: r, author: author, left: map[mail.ID]*mail.Message{}, report: report}
+	for _, m := range msgs {
+		d.left[m.ID] = m
+	}
+	return d.run(ctx)
+}
+
+type drain struct {
+	router *Router
+	author office.Author
+	left   map[mail.ID]*mail.Message
+	report func(Result)
+	total  Report
+}
+
+func (d *drain) run(ctx context.Context) (Report, error) {
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		rep, err := d.router.Pass(ctx, Options{Own: d.author.Tag(), Delivered: d.take})
+		d.total.Wake = append(d.total.Wake, rep.Wake...)
+		d.total.Results = append(d.total.Results, rep.Results...)
+		kind := mail.KindOf(err)
+		if err == nil || kind == mail.KindBusy {
+			if ferr := d.look(); ferr != nil && err == nil {
+				err = ferr
+			}
+		}
+		if len(d.left) == 0 {
+			return d.total, nil
+		}
+		if kind != mail.KindBusy {
+			if err == nil {
+				err = &mail.Error{Op: "deliver", Kind: mail.KindDelivery, Err: errors.New("it waits in the outbox"), Hint: `run "post doctor"`}
+			}
+			return d.total, err
+		}
+		select {
+		case <-ctx.Done():
+			return d.total, err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// take reports what a pass of our own did.
+func (d *drain) take(res Result) {
+	if _, ok := d.left[res.ID]; !ok || res.Author != d.author.Tag() {
+		return
+	}
+	for _, f := range res.Fates {
+		if f.State == Deferred {
+			d.report(res)
+			delete(d.left, res.ID)
+			return
+		}
+	}
+	delete(d.left, res.ID)
+	d.report(res)
+}
+
+// look reads from the disk what somebody else's pass did.
+func (d *drain) look() error {
+	if len(d.left) == 0 {
+		return nil
+	}
+	o := d.router.Office
+	reg, err := o.Registry()
+	if err != nil {
+		return err
+	}
+	for id, m := range d.left {
+		f, err := o.Fate(reg, d.author, m, o.Sys.Batch())
+		if err != nil {
+			return err
+		}
+		if res, known := fateResult(f, m, d.author, reg); known {
+			delete(d.left, id)
+			d.report(res)
+		}
+	}
+	return nil
+}
+
+// fateResult turns what the disk says into the result of a pass; known is false
+// while the message is still on its way.
+func fateResult(f office.Fate, m *mail.Message, author office.Author, reg *registry.Registry) (res Result, known bool) {
+	res = Result{ID: m.ID, Author: author.Tag(), Mail: m}
+	switch {
+	case f.Failed:
+		why := readWhy(author.Box, m.ID)
+		res.Fates = []Fate{{State: Bounced, Err: &mail.Error{Op: "send", Kind: mail.KindRule, Addr: m.To, Err: errors.New(why.Reason), Hint: why.Hint}}}
+		return res, true
+	case !f.Delivered():
+		return res, false
+	}
+	for _, a := range f.Reached {
+		res.Fates = append(res.Fates, Fate{Agent: policy.Agent{Name: a.Name, AID: a.AID}, State: Delivered})
+	}
+	if f.Approval != "" && len(f.Reached) == 0 {
+		res.Fates = append(res.Fates, Fate{State: Asked, Approval: f.Approval})
+	}
+	return res, true
+}
+
+func readWhy(b spool.Box, id mail.ID) spool.Why {
+	why, err := b.ReadWhy(spool.FileName(id))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		why.Reason = err.Error()
+	}
+	return why
+}

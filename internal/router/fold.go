@@ -1,0 +1,142 @@
+package router
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/postroom/postroom/internal/journal"
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/spool"
+)
+
+// foldLimit bounds what one owner's receipts may cost a pass, in bytes.
+const foldLimit = 256 << 10
+
+// foldedDir holds, by aid, how far an owner's receipts are in the journal.
+const foldedDir = "folded"
+
+// folded is one file in folded/.
+type folded struct {
+	Inode  uint64 `json:"inode"`
+	Offset int64  `json:"offset"`
+}
+
+// foldReceipts takes the owners' receipts into the journal: only surfaced, read
+// and done, and only for mail they really got (design §8).
+func (p *pass) foldReceipts() error {
+	var errs []error
+	for _, a := range p.authors() {
+		if a.AID != "" {
+			if err := p.foldFrom(a); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, &mail.Error{Op: "fold receipts", Kind: mail.KindStore, Addr: a.Name, Err: err, Hint: `run "post doctor"`})
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p *pass) foldFrom(a office.Author) error {
+	fi, err := a.Box.FS.Lstat(a.Box.Path(spool.Receipts))
+	if err != nil || fi.Size() == 0 {
+		return err
+	}
+	state := p.loadFolded(a.AID)
+	ino := inode(fi)
+	if state.Inode != ino || state.Offset > fi.Size() {
+		state = folded{Inode: ino}
+	}
+	if state.Offset == fi.Size() {
+		return nil
+	}
+	data, err := readAt(a.Box, state.Offset, min(fi.Size()-state.Offset, foldLimit))
+	if err != nil {
+		return err
+	}
+	receipts, _, used := mail.ParseReceipts(data)
+	if used == 0 {
+		return nil
+	}
+	records, err := p.accepted(a, receipts)
+	if err != nil {
+		return err
+	}
+	if len(records) > 0 {
+		if err := p.append(records...); err != nil {
+			return err
+		}
+		if err := p.journal.Sync(); err != nil {
+			return err
+		}
+	}
+	state.Offset += int64(used)
+	return p.saveFolded(a.AID, state)
+}
+
+// accepted turns receipts into records, leaving out what the owner can't know.
+func (p *pass) accepted(a office.Author, receipts []mail.Receipt) ([]journal.Record, error) {
+	got := map[mail.ID]bool{}
+	want := map[mail.ID]bool{}
+	for _, r := range receipts {
+		want[r.ID] = true
+	}
+	err := a.Box.ScanIndex(func(l mail.IndexLine) bool {
+		if want[l.ID] {
+			got[l.ID] = true
+			delete(want, l.ID)
+		}
+		return len(want) > 0
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []journal.Record
+	for _, r := range receipts {
+		if !got[r.ID] {
+			continue
+		}
+		rec := journal.Record{At: r.At, Event: r.Event, ID: r.ID, Agent: a.Name, AID: a.AID}
+		if r.Evidence != "" {
+			rec.Detail = map[string]string{"evidence": mail.Neutralise(r.Evidence, false)}
+		}
+		out = append(out, rec)
+	}
+	return out, nil
+}
+
+func readAt(b spool.Box, offset, n int64) ([]byte, error) {
+	f, err := b.FS.OpenFile(b.Path(spool.Receipts), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, n)
+	got, err := f.ReadAt(buf, offset)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return buf[:got], err
+}
+
+func (p *pass) loadFolded(aid string) folded {
+	var f folded
+	data, _, err := spool.ReadFile(p.o.FS, foldedDir+"/"+aid+".json", 4096)
+	if err == nil && json.Unmarshal(data, &f) != nil {
+		f = folded{} // torn: fold again, the journal tolerates repeats
+	}
+	return f
+}
+
+func (p *pass) saveFolded(aid string, f folded) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if err := p.o.FS.Mkdir(foldedDir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return spool.Replace(p.o.FS, foldedDir, aid+".json", append(data, '\n'))
+}
