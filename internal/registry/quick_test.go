@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -40,8 +41,8 @@ func FuzzQuick(f *testing.F) {
 	f.Add([]byte(`{"name":"b","aid":"a"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var q, g Entry
-		if !quick(raw, q.fields()) {
-			return
+		if !utf8.Valid(raw) || !quick(raw, q.fields()) {
+			return // registries are checked to be UTF-8
 		}
 		if extra, err := decodeFields(raw, g.fields()); err == nil && (extra != nil || string(appendEntry(nil, q)) != string(appendEntry(nil, g))) {
 			t.Fatalf("%q: %+v and %+v", raw, q, g)
