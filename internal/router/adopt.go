@@ -37,6 +37,10 @@ func (p *pass) adopt(a office.Author, d spool.Draft, from string, jobs []*job) *
 		return nil
 	}
 	j, err := p.stampAdopted(a, d, from, m)
+	if kind := mail.KindOf(err); from == spool.Outbox && (kind == mail.KindTooLarge || kind == mail.KindInvalid) {
+		p.failRaw(a, d, err) // what can't be stamped now never can be
+		return nil
+	}
 	if err != nil {
 		p.rep.Waiting++
 		return nil

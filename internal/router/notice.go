@@ -46,7 +46,7 @@ func (p *pass) notice(n notice) error {
 	}
 	m := &mail.Message{
 		Schema: mail.Schema, ID: n.id, Conversation: n.conv, InReplyTo: n.reply, From: n.from, To: n.to.Name,
-		Act: n.act, Subject: n.subject, Body: n.body, CreatedAt: p.now.Truncate(time.Millisecond),
+		Act: n.act, Subject: mail.CleanSubject(n.subject), Body: n.body, CreatedAt: p.now.Truncate(time.Millisecond),
 		Office: p.o.Config.ID, SentWith: p.o.Sys.Version, Envelope: &mail.Envelope{Recipients: []string{}},
 	}
 	if m.Conversation == "" {
