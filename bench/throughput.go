@@ -56,7 +56,6 @@ func throughput(b *bench) error {
 // rawRound is the physical limit: new file, sync, rename, sync of the directory.
 func (b *bench) rawRound(name string, writers, each int) (time.Duration, error) {
 	root := filepath.Join(b.dir, name)
-	defer os.RemoveAll(root)
 	for w := range writers {
 		if err := os.MkdirAll(filepath.Join(root, strconv.Itoa(w)), 0o700); err != nil {
 			return 0, err
@@ -121,7 +120,6 @@ func (b *bench) mailRound(name string, senders, each int) (time.Duration, []time
 	if err != nil {
 		return 0, nil, err
 	}
-	defer os.RemoveAll(dir)
 	total := senders * each
 	rec := &arrivals{sent: map[mail.ID]time.Time{}, left: total, done: make(chan struct{})}
 	ctx, stop := context.WithCancel(context.Background())
@@ -189,7 +187,7 @@ func (a *arrivals) send(dir, from, to string, n int) error {
 func (a *arrivals) route(ctx context.Context, o *office.Office) error {
 	r := &router.Router{Office: o}
 	for ctx.Err() == nil {
-		_, err := r.Pass(ctx, router.Options{All: true, Delivered: a.arrived})
+		_, err := r.Pass(ctx, router.Options{All: true, Linger: 40 * time.Millisecond, Delivered: a.arrived})
 		if err != nil && ctx.Err() == nil {
 			return err
 		}

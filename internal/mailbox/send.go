@@ -9,6 +9,7 @@ import (
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/spool"
 )
 
 // Draft is what an author supplies (design §4). To holds one address or more:
@@ -171,7 +172,7 @@ func (s *sender) store(i int, msg *mail.Message, w policy.World) Sent {
 }
 
 // put stores a stamped message together with its keys.
-func (s *sender) put(msg *mail.Message, keys []string) error {
+func (s *sender) put(msg *mail.Message, keys []spool.Key) error {
 	data, err := msg.Encode()
 	if err != nil {
 		return err
