@@ -138,13 +138,10 @@ func (s *sender) resume(first *mail.Message, data []byte) error {
 	return nil
 }
 
-// forget removes entries that no longer suppress anything, so that the new
-// message can take their names, and now and then old ones.
-func (s *sender) forget(keys []spool.Key) {
+// prune removes, now and then, content entries that are too old to suppress
+// anything.
+func (s *sender) prune() {
 	box := s.Author.Box
-	for _, k := range keys {
-		box.FS.Remove(box.Path(spool.Keys, k.Name))
-	}
 	if s.now.UnixMilli()%64 != 0 {
 		return
 	}

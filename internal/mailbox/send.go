@@ -181,7 +181,7 @@ func (s *sender) put(msg *mail.Message, keys []spool.Key) error {
 		return &mail.Error{Op: "send", Kind: mail.KindTooLarge, Addr: msg.To, Err: errors.New("the message is over 1 MiB"),
 			Hint: "put the text in a file and send its path"}
 	}
-	s.forget(keys)
+	s.prune()
 	err = s.Author.Box.Store(msg.ID, data, keys, s.Office.Sys.Batch())
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err

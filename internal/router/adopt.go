@@ -93,7 +93,7 @@ func inode(fi fs.FileInfo) uint64 {
 func (p *pass) stampAdopted(a office.Author, d spool.Draft, from string, m *mail.Message) (*job, error) {
 	claimed := m.ID
 	m.From, m.Envelope = a.Name, nil
-	world, err := p.o.World(p.reg, a, m, p.lookup)
+	world, err := p.o.World(p.reg, a, m, p)
 	if err != nil {
 		return nil, err
 	}

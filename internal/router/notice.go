@@ -85,6 +85,3 @@ func (p *pass) noticeKnown(author office.Author, id mail.ID) (bool, error) {
 	}
 	return false, nil
 }
-
-// lookup finds a message of this pass.
-func (p *pass) lookup(id mail.ID) *mail.Message { return p.recent[id] }

@@ -33,7 +33,7 @@ func (p *pass) plan(jobs []*job) error {
 }
 
 func (p *pass) planOne(j *job) error {
-	w, err := p.o.World(p.reg, j.author, j.msg, p.lookup)
+	w, err := p.o.World(p.reg, j.author, j.msg, p)
 	if err != nil {
 		return err
 	}

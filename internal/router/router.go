@@ -112,6 +112,8 @@ type pass struct {
 	opt      Options
 	rep      Report
 	recent   map[mail.ID]*mail.Message
+	seen     map[string][]policy.Seen // by recipient
+	fuses    *bool
 	wake     map[string]bool
 	requeued []office.Author
 	blown    map[approval.FuseKey]mail.ID // fuses blown in this pass
@@ -156,7 +158,7 @@ func (r *Router) begin(opt Options) (*pass, error) {
 		return nil, err
 	}
 	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt,
-		recent: map[mail.ID]*mail.Message{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{}, inflight: map[string]bool{}, lookedAtFailed: map[string]bool{}}, nil
+		recent: map[mail.ID]*mail.Message{}, seen: map[string][]policy.Seen{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{}, inflight: map[string]bool{}, lookedAtFailed: map[string]bool{}}, nil
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -204,7 +206,7 @@ func (p *pass) route(ctx context.Context, authors []office.Author) error {
 }
 
 // gather bounds how much trailing work piles up before it is done.
-const gather = 512
+const gather = 2048
 
 // front takes mail into the inboxes, and looks again for more until there is
 // none, the linger is over, or enough has gathered.
@@ -242,7 +244,7 @@ func (p *pass) front(ctx context.Context, authors []office.Author) (jobs []*job,
 }
 
 // lingerStep is how long a lingering pass waits before it looks again.
-const lingerStep = time.Millisecond
+const lingerStep = 4 * time.Millisecond
 
 // back does what trails: records, then transcripts, then the outboxes.
 func (p *pass) back(jobs []*job) error {
@@ -254,6 +256,7 @@ func (p *pass) back(jobs []*job) error {
 			return err
 		}
 	}
+	p.recorded()
 	return nil
 }
 

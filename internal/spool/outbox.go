@@ -74,14 +74,14 @@ type Key struct {
 }
 
 // Store puts a stamped message into the outbox, durably. The caller holds the
-// mailbox lock. fs.ErrExist: the id or a key is taken.
+// mailbox lock. fs.ErrExist: the id is taken.
 func (b Box) Store(id mail.ID, data []byte, keys []Key, batch *Batch) error {
 	temp, err := writeTemp(b.FS, b.Path(Outbox), FileName(id), data)
 	if err != nil {
 		return err
 	}
 	for i, key := range keys {
-		if err := b.FS.Link(temp, b.Path(Keys, key.Name)); err != nil {
+		if err := b.linkKey(temp, key); err != nil {
 			b.FS.Remove(temp)
 			b.dropKeys(keys[:i])
 			return err
@@ -103,6 +103,19 @@ func (b Box) Store(id mail.ID, data []byte, keys []Key, batch *Batch) error {
 		return err
 	}
 	return nil
+}
+
+// linkKey gives a key to a new message, taking it from one that no longer
+// suppresses anything.
+func (b Box) linkKey(temp string, key Key) error {
+	err := b.FS.Link(temp, b.Path(Keys, key.Name))
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := b.FS.Remove(b.Path(Keys, key.Name)); err != nil {
+		return err
+	}
+	return b.FS.Link(temp, b.Path(Keys, key.Name))
 }
 
 func (b Box) dropKeys(keys []Key) {
