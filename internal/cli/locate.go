@@ -47,9 +47,8 @@ func (e *Env) Me(o *office.Office) (identity.Me, error) {
 	if bound && session.Office != o.Dir {
 		session = config.Binding{}
 	}
-	runtime := identity.Runtime(e.Getenv, e.Procs)
 	return identity.Resolve(identity.Claim{
-		Book: reg, Office: o.Dir, Dir: e.Dir, As: as, Env: e.Getenv("POSTROOM_AGENT"),
-		Session: session, Runtime: runtime, OneShot: identity.OneShot(e.Getenv, e.Procs),
+		Book: reg, Dir: identity.Absolute(e.Dir, "."), As: as, Env: e.Getenv("POSTROOM_AGENT"), Session: session,
+		Surroundings: func() (string, bool) { return identity.Surroundings(e.Getenv, e.Procs) },
 	})
 }

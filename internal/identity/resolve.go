@@ -21,13 +21,13 @@ type Book interface {
 // Claim is everything that may say which agent this is.
 type Claim struct {
 	Book    Book
-	Office  string // for the commands that errors propose
 	Dir     string // the working directory, absolute
 	As      string // --as
 	Env     string // $POSTROOM_AGENT
 	Session config.Binding
-	Runtime string // of this session, "" if it is no agent's or not known
-	OneShot bool
+	// Surroundings is asked only where the workspace has to decide; it may be
+	// nil. See the function of that name.
+	Surroundings func() (runtime string, oneShot bool)
 }
 
 // Me is who a command acts as.
@@ -88,6 +88,9 @@ func (c Claim) named(name, how string) (Me, error) {
 	}
 	e, ok := c.Book.Entry(name)
 	if !ok {
+		e, ok = c.Book.Entry(strings.TrimPrefix(name, "agent."))
+	}
+	if !ok {
 		hint := `see "post agents"`
 		if near := c.Book.Suggest(name); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
@@ -107,18 +110,22 @@ func active(e registry.Entry, how string) (Me, error) {
 // byWorkspace is the one agent whose workspace is here or nearest above.
 func (c Claim) byWorkspace() (Me, error) {
 	entries := c.Book.Entries()
-	if c.OneShot {
+	runtime, oneShot := "", false
+	if c.Surroundings != nil {
+		runtime, oneShot = c.Surroundings()
+	}
+	if oneShot {
 		return Me{}, c.nobody("a one-shot session speaks for no agent by standing in its workspace", entries)
 	}
 	for d := filepath.Clean(c.Dir); ; d = filepath.Dir(d) {
-		found, others := c.at(d, entries)
+		found, others := at(d, runtime, entries)
 		switch {
 		case len(found) == 1:
 			return Me{Entry: found[0], How: "its workspace is " + d}, nil
 		case len(found) > 1:
 			return Me{}, ambiguous(d, found)
 		case len(others) > 0:
-			return Me{}, c.nobody("the agent of "+d+" is of another runtime than this session ("+c.Runtime+")", others)
+			return Me{}, c.nobody("the agent of "+d+" is of another runtime than this session ("+runtime+")", others)
 		case d == filepath.Dir(d):
 			return Me{}, c.nobody("no agent works in "+c.Dir, entries)
 		}
@@ -127,11 +134,11 @@ func (c Claim) byWorkspace() (Me, error) {
 
 // at lists the agents whose workspace is dir: those that this session can be,
 // and those of another runtime.
-func (c Claim) at(dir string, entries []registry.Entry) (found, others []registry.Entry) {
+func at(dir, runtime string, entries []registry.Entry) (found, others []registry.Entry) {
 	for _, e := range entries {
 		switch {
 		case e.Archived || e.Workspace == "" || filepath.Clean(e.Workspace) != dir:
-		case c.Runtime != "" && e.Runtime != "" && e.Runtime != c.Runtime:
+		case runtime != "" && e.Runtime != "" && e.Runtime != runtime:
 			others = append(others, e)
 		default:
 			found = append(found, e)

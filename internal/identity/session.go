@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func InAgentSession(getenv func(string) string, procs ProcessTree, check string)
 	if check == config.PersonCheckEnv {
 		return "", false
 	}
-	for _, p := range Parents(procs) {
+	for p := range Parents(procs) {
 		if r := runtimeOf(p); r != "" {
 			return "process " + strconv.Itoa(p.PID) + " above it is " + r, true
 		}
@@ -57,36 +58,31 @@ func InAgentSession(getenv func(string) string, procs ProcessTree, check string)
 
 // Runtime says which runtime's session this is, "" for none.
 func Runtime(getenv func(string) string, procs ProcessTree) string {
+	name, _ := Surroundings(getenv, procs)
+	return name
+}
+
+// Surroundings says which runtime's session this is, "" for none, and whether
+// it runs one prompt and ends (claude -p, codex exec): such a session never
+// claims an agent by its workspace.
+func Surroundings(getenv func(string) string, procs ProcessTree) (runtime string, oneShot bool) {
+	oneShot = strings.HasPrefix(getenv("CLAUDE_CODE_ENTRYPOINT"), "sdk-")
 	if r, _, ok := strings.Cut(getenv(SessionEnv), ":"); ok && slices.Contains(Runtimes(), r) {
-		return r
+		runtime = r
 	}
 	// The nearest parent knows best: a runtime started by another inherits the
 	// other's variables.
-	for _, p := range Parents(procs) {
+	for p := range Parents(procs) {
 		if r := runtimeOf(p); r != "" {
-			return r
+			return cmp.Or(runtime, r), oneShot || oneShotArgs(r, p.Args)
 		}
 	}
 	for _, m := range markers() {
 		if getenv(m.env) != "" {
-			return m.runtime
+			return cmp.Or(runtime, m.runtime), oneShot
 		}
 	}
-	return ""
-}
-
-// OneShot reports whether the session runs one prompt and ends (claude -p,
-// codex exec): it never claims an agent by its workspace.
-func OneShot(getenv func(string) string, procs ProcessTree) bool {
-	if strings.HasPrefix(getenv("CLAUDE_CODE_ENTRYPOINT"), "sdk-") {
-		return true
-	}
-	for _, p := range Parents(procs) {
-		if r := runtimeOf(p); r != "" {
-			return oneShotArgs(r, p.Args)
-		}
-	}
-	return false
+	return runtime, oneShot
 }
 
 func oneShotArgs(runtime string, args []string) bool {
