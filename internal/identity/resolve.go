@@ -28,6 +28,9 @@ type Claim struct {
 	// Surroundings is asked only where the workspace has to decide; it may be
 	// nil. See the function of that name.
 	Surroundings func() (runtime string, oneShot bool)
+	// Held says, where the workspace decides, whether another live session
+	// speaks as the agent; it may be nil.
+	Held func(aid string) bool
 }
 
 // Me is who a command acts as.
@@ -35,6 +38,9 @@ type Me struct {
 	Human bool // a person; Entry is empty
 	Entry registry.Entry
 	How   string // what decided it
+	// ByWorkspace: nothing but the place says so. A session should be bound to
+	// the agent before another one comes.
+	ByWorkspace bool
 }
 
 // Name is the address of whoever it is.
@@ -120,8 +126,11 @@ func (c Claim) byWorkspace() (Me, error) {
 	for d := filepath.Clean(c.Dir); ; d = filepath.Dir(d) {
 		found, others := at(d, runtime, entries)
 		switch {
+		case len(found) == 1 && c.Held != nil && c.Held(found[0].AID):
+			return Me{}, identityError(found[0].Name, "another live session here speaks as it already",
+				`run "post join NAME" with another name; or, if this one shall be `+found[0].Name+`, a person can run "post join `+found[0].Name+` --takeover"`)
 		case len(found) == 1:
-			return Me{Entry: found[0], How: "its workspace is " + d}, nil
+			return Me{Entry: found[0], How: "its workspace is " + d, ByWorkspace: true}, nil
 		case len(found) > 1:
 			return Me{}, ambiguous(d, found)
 		case len(others) > 0:

@@ -9,6 +9,9 @@ import (
 	"github.com/postroom/postroom/internal/config"
 )
 
+// terminalPrefix begins the key of a session that only a terminal tells apart.
+const terminalPrefix = "tty:"
+
 // SessionKey names the session that this process belongs to: what a hook said
 // in $POSTROOM_SESSION, else the runtime's own session id, else the controlling
 // terminal; "" if there is none of them. Equal keys are one session.
@@ -28,7 +31,7 @@ func SessionKey(getenv func(string) string, procs ProcessTree) string {
 	if !ok {
 		return ""
 	}
-	return "tty:" + t.Device + ":" + strconv.Itoa(t.Leader) + ":" + t.Start
+	return terminalPrefix + t.Device + ":" + strconv.Itoa(t.Leader) + ":" + t.Start
 }
 
 // InAgentSession reports whether this process runs inside an agent's session
