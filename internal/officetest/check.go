@@ -216,7 +216,9 @@ func (l *Ledgers) recipients() {
 	}
 }
 
-func (l *Ledgers) escalated(id mail.ID) bool { return l.events[journal.Escalated+" "+string(id)+" "] > 0 }
+func (l *Ledgers) escalated(id mail.ID) bool {
+	return l.events[journal.Escalated+" "+string(id)+" "] > 0
+}
 
 // transcripts checks that each delivered message has one section in each
 // transcript that it belongs to.

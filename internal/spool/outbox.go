@@ -1,17 +1,12 @@
 package spool
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/vfs"
 )
 
 // Draft is one file in an outbox, as read: a stamped message or something that
@@ -154,114 +149,3 @@ func (b Box) Unlink(id mail.ID) error {
 	}
 	return err
 }
-
-// Why is what stands beside a failed file, in <name>.why.json.
-type Why struct {
-	V      int         `json:"v"`
-	At     time.Time   `json:"at"`
-	Reason string      `json:"reason"`
-	Hint   string      `json:"hint,omitempty"`
-	Digest mail.Digest `json:"digest,omitempty"`
-}
-
-const whyExt = ".why.json"
-
-// Fail moves an outbox file to .failed and puts the reason beside it, reason
-// first, so that no file stands there unexplained. It returns the name it got.
-func (b Box) Fail(d Draft, why Why) (string, error) {
-	name, err := b.freeFailedName(d.Name)
-	if err != nil {
-		return "", err
-	}
-	why.V, why.Digest = 1, d.Digest
-	data, err := json.MarshalIndent(why, "", "  ")
-	if err != nil {
-		return "", err
-	}
-	if err := PutNew(b.FS, b.Path(Failed), name+whyExt, append(data, '\n')); err != nil {
-		return "", err
-	}
-	from, to := b.Path(Outbox, d.Name), b.Path(Failed, name)
-	if err := b.FS.SyncDir(b.Path(Failed)); err != nil {
-		return "", err
-	}
-	if err := moveAny(b.FS, from, to); err != nil {
-		return "", err
-	}
-	return name, b.FS.SyncDir(b.Path(Outbox))
-}
-
-// moveAny moves a file by link and unlink; what can't be linked (a directory)
-// is renamed to the name, which is free.
-func moveAny(fsys vfs.FS, from, to string) error {
-	if err := fsys.Link(from, to); err != nil {
-		if err := fsys.Rename(from, to); err != nil {
-			return err
-		}
-		return fsys.SyncDir(path.Dir(to))
-	}
-	if err := fsys.SyncDir(path.Dir(to)); err != nil {
-		return err
-	}
-	return fsys.Remove(from)
-}
-
-func (b Box) freeFailedName(name string) (string, error) {
-	for n := 1; ; n++ {
-		try := name
-		if n > 1 {
-			try = strings.TrimSuffix(name, ext) + "." + strconv.Itoa(n) + ext
-		}
-		a, err := exists(b.FS, b.Path(Failed, try))
-		if err != nil {
-			return "", err
-		}
-		w, err := exists(b.FS, b.Path(Failed, try+whyExt))
-		if err != nil {
-			return "", err
-		}
-		if !a && !w {
-			return try, nil
-		}
-	}
-}
-
-// Refailed lists failed files that changed after they had failed: their author
-// was still writing, or has mended them (design §3).
-func (b Box) Refailed(max int) ([]Draft, error) {
-	names, err := b.FS.ReadNames(b.Path(Failed))
-	if err != nil {
-		return nil, err
-	}
-	var out []Draft
-	for _, n := range names {
-		if Hidden(n) || strings.HasSuffix(n, whyExt) || !strings.HasSuffix(n, ext) || len(out) >= max {
-			continue
-		}
-		why, err := b.ReadWhy(n)
-		if err != nil {
-			continue
-		}
-		fi, err := b.FS.Lstat(b.Path(Failed, n))
-		if err != nil || !fi.Mode().IsRegular() || !fi.ModTime().After(why.At) {
-			continue
-		}
-		if d, err := b.readDraft(Failed, n); err == nil && d.Err == nil && d.Digest != why.Digest {
-			out = append(out, d)
-		}
-	}
-	return out, nil
-}
-
-// ReadWhy returns the reason beside a failed file.
-func (b Box) ReadWhy(name string) (Why, error) {
-	data, _, err := ReadFile(b.FS, b.Path(Failed, name+whyExt), 64<<10)
-	if err != nil {
-		return Why{}, err
-	}
-	var w Why
-	return w, json.Unmarshal(data, &w)
-}
-
-// DropWhy removes the reason beside a failed file that was adopted after all.
-func (b Box) DropWhy(name string) error { return b.FS.Remove(b.Path(Failed, name+whyExt)) }
