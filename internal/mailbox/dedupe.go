@@ -22,23 +22,23 @@ const (
 	authorKey  = "k-"
 )
 
-// keyNames are the entries that the i-th message of a draft leaves in
-// outbox/.keys, the author's own key first.
-func (s *sender) keyNames(i int, msg *mail.Message) []string {
-	var names []string
+// keys are the entries that the i-th message of a draft leaves in outbox/.keys.
+// The author's own key holds for ever, so it is firm.
+func (s *sender) keys(i int, msg *mail.Message) spool.Keyed {
+	k := spool.Keyed{Loose: []string{contentKey + mail.ContentKey(msg)[:32] + ".json"}}
 	if s.draft.Key != "" {
 		sum := sha256.Sum256([]byte(s.draft.Key + "\n" + strconv.Itoa(i)))
-		names = append(names, authorKey+hex.EncodeToString(sum[:16])+".json")
+		k.Firm = []string{authorKey + hex.EncodeToString(sum[:16]) + ".json"}
 	}
-	return append(names, contentKey+mail.ContentKey(msg)[:32]+".json")
+	return k
 }
 
 // earlier finds the first copy of what is about to be sent, if that one counts.
 // An entry whose message is nowhere is what an interrupted send left: it is
 // sent now, under its id, so that the answer "already sent" is never given for
 // something that was not.
-func (s *sender) earlier(keys []string, msg *mail.Message) (*mail.Message, error) {
-	for _, name := range keys {
+func (s *sender) earlier(keys spool.Keyed, msg *mail.Message) (*mail.Message, error) {
+	for _, name := range append(keys.Firm, keys.Loose...) {
 		first, data, err := s.entry(name)
 		if err != nil {
 			return nil, err
@@ -139,9 +139,9 @@ func (s *sender) resume(first *mail.Message, data []byte) error {
 
 // forget removes entries that no longer suppress anything, so that the new
 // message can take their names, and now and then old ones.
-func (s *sender) forget(keys []string) {
+func (s *sender) forget(keys spool.Keyed) {
 	box := s.Author.Box
-	for _, k := range keys {
+	for _, k := range append(keys.Firm, keys.Loose...) {
 		box.FS.Remove(box.Path(spool.Keys, k))
 	}
 	if s.now.UnixMilli()%64 != 0 {

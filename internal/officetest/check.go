@@ -119,7 +119,7 @@ func (l *Ledgers) mailbox(e registry.Entry, box spool.Box) {
 		for _, n := range names(box, box.Path(dir)) {
 			id := mail.ID(strings.TrimSuffix(n, ".json"))
 			if have[id] {
-				l.fault("%s has %s twice", e.Name, id)
+				continue // moved to .done, and a crash kept the inbox entry: it is handled
 			}
 			have[id] = true
 			l.Held[id] = append(l.Held[id], e.AID)

@@ -13,10 +13,8 @@ import (
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/officetest"
-	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/router"
-	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -230,37 +228,3 @@ func wrote(agents, office int) func(*testing.T, *officetest.Desk, *officetest.Le
 		return nil
 	}
 }
-
-func TestCrashDirect(t *testing.T) {
-	t.Parallel()
-	c := newCrash(t, "researcher", "coder")
-	c.after = wrote(1, 0)
-	c.watch(c.send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Request, Subject: "Review", Body: "Please."}), c.pass)
-}
-
-func TestCrashReorganised(t *testing.T) {
-	t.Parallel()
-	c := newCrash(t, "researcher", "coder", "tester")
-	c.between = reorganise
-	c.after = wrote(1, 1)
-	c.watch(c.send("researcher", mailbox.Draft{To: []string{"all"}, Act: mail.Request, Subject: "Review", Body: "Please."}), c.pass)
-}
-
-func TestCrashByHand(t *testing.T) {
-	t.Parallel()
-	c := newCrash(t, "researcher", "coder")
-	c.after = wrote(1, 0)
-	c.Write("researcher", "hello.json", `{"to":"coder","act":"request","subject":"Review","body":"Please."}`)
-	c.watch(c.pass)
-}
-
-func TestCrashBounce(t *testing.T) {
-	t.Parallel()
-	c := newCrash(t, "researcher", "coder")
-	c.after = wrote(1, 1)
-	c.Write("researcher", "hello.json", `{"to":"codr","act":"request","subject":"Review","body":"Please."}`)
-	c.watch(c.pass)
-}
-
-var _ = policy.Release
-var _ = spool.Inbox

@@ -257,7 +257,7 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) err
 		}
 		chained[t.File] = in
 		j.sections = append(j.sections, &section{in, text})
-		j.records = append(j.records, journal.Record{At: p.now, Event: journal.Transcript, ID: j.msg.ID, File: in.File,
+		j.records = append(j.records, journal.Record{At: p.now, Event: journal.Transcript, ID: j.msg.ID, From: j.msg.From, File: in.File,
 			Offset: in.Offset, Length: in.Length, Digest: in.Digest, Detail: map[string]string{"header": t.Header}})
 	}
 	return nil

@@ -154,7 +154,7 @@ func (p *pass) rewriteSection(r journal.Record, render func() ([]byte, error)) e
 	if err != nil {
 		return err
 	}
-	again := journal.Record{At: r.At, Event: journal.Transcript, ID: r.ID, File: in.File, Offset: in.Offset,
+	again := journal.Record{At: r.At, Event: journal.Transcript, ID: r.ID, From: r.From, File: in.File, Offset: in.Offset,
 		Length: in.Length, Digest: in.Digest, Detail: r.Detail}
 	if err := p.append(again); err != nil {
 		return err

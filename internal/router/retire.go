@@ -20,7 +20,7 @@ func (p *pass) retire(jobs []*job) error {
 			}
 			j.retired = true
 		default:
-			if err := j.author.Box.Retire(j.msg.ID); err != nil {
+			if err := j.author.Box.Retire(j.draft); err != nil {
 				if errors.Is(err, fs.ErrNotExist) {
 					j.retired = true // its owner took it away: it was delivered all the same
 					continue

@@ -61,37 +61,79 @@ func (b Box) readDraft(dir, name string) (Draft, error) {
 	return d, nil
 }
 
-// Store puts a stamped message into the outbox, durably. keys are names in
-// outbox/.keys that become links to the message before it is sent, so a key
-// without a message can't exist. The caller holds the mailbox lock.
-// fs.ErrExist: the id or a key is taken.
-func (b Box) Store(id mail.ID, data []byte, keys []string, batch *Batch) error {
+// Keyed are names in outbox/.keys that become links to a message before it is
+// sent, so a key without a message can't exist. The firm ones are durable
+// before the message is: whatever a crash leaves, there is no message without
+// its firm keys either.
+type Keyed struct{ Firm, Loose []string }
+
+func (k Keyed) all() []string { return append(append([]string(nil), k.Firm...), k.Loose...) }
+
+// ErrUnsure is in the chain when a message could neither be made durable nor be
+// taken back for certain: a power cut may bring it back.
+var ErrUnsure = errors.New("it could not be taken back for certain")
+
+// Store puts a stamped message into the outbox, durably. The caller holds the
+// mailbox lock. fs.ErrExist: the id or a key is taken. After any other error
+// the message is not in the outbox any more; a router may have taken it from
+// there meanwhile, so look before saying that nothing was sent.
+func (b Box) Store(id mail.ID, data []byte, keys Keyed, batch *Batch) error {
 	temp, err := writeTemp(b.FS, b.Path(Outbox), FileName(id), data)
 	if err != nil {
 		return err
 	}
 	defer b.FS.Remove(temp)
-	for i, key := range keys {
-		if err := b.FS.Link(temp, b.Path(Keys, key)); err != nil {
-			b.dropKeys(keys[:i])
-			return err
-		}
+	if err := b.linkKeys(temp, keys, batch); err != nil {
+		return err
 	}
 	if err := b.FS.Link(temp, b.Path(Outbox, FileName(id))); err != nil {
-		b.dropKeys(keys)
+		b.dropKeys(keys.all())
 		return err
 	}
 	batch.Dir(b.FS, b.Path(Outbox))
-	if len(keys) > 0 {
+	if len(keys.Loose) > 0 {
 		batch.Dir(b.FS, b.Path(Keys))
 	}
 	if err := batch.Flush(); err != nil {
-		// Not known to be durable, so it must not be sent behind the author's back.
-		b.FS.Remove(b.Path(Outbox, FileName(id)))
-		b.dropKeys(keys)
+		return b.takeBack(id, keys, err)
+	}
+	return nil
+}
+
+func (b Box) linkKeys(temp string, keys Keyed, batch *Batch) error {
+	all := keys.all()
+	for i, key := range all {
+		if err := b.FS.Link(temp, b.Path(Keys, key)); err != nil {
+			b.dropKeys(all[:i])
+			return err
+		}
+	}
+	if len(keys.Firm) == 0 {
+		return nil
+	}
+	batch.Dir(b.FS, b.Path(Keys))
+	if err := batch.Flush(); err != nil {
+		b.dropKeys(all)
 		return err
 	}
 	return nil
+}
+
+// takeBack removes what is not known to be durable, so that it is not sent
+// behind its author's back. nil: a router was faster, so it is sent after all.
+func (b Box) takeBack(id mail.ID, keys Keyed, cause error) error {
+	err := b.FS.Remove(b.Path(Outbox, FileName(id)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	b.dropKeys(keys.all())
+	if err == nil {
+		err = b.FS.SyncDir(b.Path(Outbox))
+	}
+	if err != nil {
+		return errors.Join(cause, ErrUnsure)
+	}
+	return cause
 }
 
 func (b Box) dropKeys(keys []string) {
@@ -137,8 +179,21 @@ func (b Box) DropRaw(d Draft, from string) error {
 }
 
 // Retire links an outbox file into .sent. The caller syncs, then calls Unlink.
-func (b Box) Retire(id mail.ID) error {
-	return linkSame(b.FS, b.Path(Outbox, FileName(id)), b.Path(Sent, FileName(id)))
+// What stands there with the same bytes serves as well: a message that a person
+// released was retired once before. Anything else is set aside.
+func (b Box) Retire(d Draft) error {
+	from, to := b.Path(Outbox, d.Name), b.Path(Sent, d.Name)
+	err := linkSame(b.FS, from, to)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if data, _, rerr := ReadMail(b.FS, to); rerr == nil && mail.DigestOf(data) == d.Digest {
+		return nil
+	}
+	if err := b.setAside(Sent, d.Name); err != nil {
+		return err
+	}
+	return linkSame(b.FS, from, to)
 }
 
 // Unlink removes a retired outbox file. The caller syncs the outbox.
