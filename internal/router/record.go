@@ -3,6 +3,7 @@ package router
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,9 +30,7 @@ func (p *pass) record(jobs []*job) error {
 	if err := p.copies(jobs); err != nil {
 		return err
 	}
-	if err := p.indexes(jobs); err != nil {
-		return err
-	}
+	p.indexes(jobs)
 	chained := map[string]transcript.Intent{}
 	var records []journal.Record
 	var debts []policy.DebtEvent
@@ -43,9 +42,7 @@ func (p *pass) record(jobs []*job) error {
 			return err
 		}
 		p.journalJob(j)
-		if err := p.prepareSections(j, chained); err != nil {
-			return err
-		}
+		p.prepareSections(j, chained)
 		records = append(records, j.records...)
 		debts = append(debts, j.debts(p.now)...)
 	}
@@ -84,7 +81,7 @@ func (p *pass) copies(jobs []*job) error {
 }
 
 // indexes appends one line per delivery to each recipient's index.
-func (p *pass) indexes(jobs []*job) error {
+func (p *pass) indexes(jobs []*job) {
 	byBox := map[string][]*delivery{}
 	var order []string
 	for _, j := range jobs {
@@ -101,10 +98,17 @@ func (p *pass) indexes(jobs []*job) error {
 	}
 	for _, aid := range order {
 		if err := p.indexBox(byBox[aid]); err != nil {
-			return err
+			// It is in the inbox, and everybody was told so: what is missing is
+			// the line, which the next pass tries again.
+			p.problem("append index", "mailbox of "+byBox[aid][0].To.Name, err)
+			for _, d := range byBox[aid] {
+				d.unlisted = err
+			}
 		}
 	}
-	return nil
+	for _, j := range jobs {
+		j.deferred = j.deferred || slices.ContainsFunc(j.deliveries, func(d *delivery) bool { return d.unlisted != nil })
+	}
 }
 
 func (j *job) indexLine(d *delivery) mail.IndexLine {
@@ -155,9 +159,8 @@ func (p *pass) journalJob(j *job) {
 	for _, d := range j.deliveries {
 		if d.err != nil {
 			waiting = d.To.Name
-			continue
 		}
-		if j.past != nil && j.past.delivered[d.To.AID] {
+		if d.err != nil || d.unlisted != nil || j.past != nil && j.past.delivered[d.To.AID] {
 			continue
 		}
 		r := base
@@ -237,9 +240,9 @@ func bounceText(m *mail.Message, b policy.Bounce) string {
 
 // prepareSections fixes where each section goes, so that a crash can be told
 // from a forgery. chained holds where the last section of each file ends.
-func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) error {
-	if j.deferred && len(j.deliveries) == 1 {
-		return nil // nothing was delivered yet
+func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) {
+	if !j.reached() {
+		return // nothing was delivered yet, or ever will be
 	}
 	for _, a := range j.actions {
 		t, ok := a.(policy.Transcript)
@@ -252,7 +255,11 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) err
 		if !ok {
 			var err error
 			if in, err = transcript.Prepare(p.o.FS, t.File, text); err != nil {
-				return err
+				// Somebody put something else there. The mail is not to wait for
+				// that; verify and doctor show what the transcript lacks.
+				p.problem("append transcript", t.File, err)
+				j.records = append(j.records, lost(p.now, j.msg.ID, journal.Transcript, t.File, err))
+				continue
 			}
 		}
 		chained[t.File] = in
@@ -260,21 +267,22 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) err
 		j.records = append(j.records, journal.Record{At: p.now, Event: journal.Transcript, ID: j.msg.ID, From: j.msg.From, File: in.File,
 			Offset: in.Offset, Length: in.Length, Digest: in.Digest, Detail: map[string]string{"header": t.Header}})
 	}
-	return nil
 }
 
 // transcribe appends the sections, now that the journal knows of them.
 func (p *pass) transcribe(jobs []*job) error {
 	var done []transcript.Intent
+	var errs []error
 	for _, j := range jobs {
 		for _, s := range j.sections {
 			if err := transcript.Append(p.o.FS, s.intent, s.text); err != nil {
-				return err
+				errs = append(errs, err)
+				continue
 			}
 			done = append(done, s.intent)
 		}
 	}
-	return transcript.Sync(p.o.FS, done...)
+	return errors.Join(append(errs, transcript.Sync(p.o.FS, done...))...)
 }
 
 // debts are what the message changes in the ledger: nobody owes an answer to

@@ -3,61 +3,86 @@ package router
 import (
 	"errors"
 	"io/fs"
+	"slices"
+	"time"
 
 	"github.com/postroom/postroom/internal/spool"
 )
 
 // retire takes finished messages out of the outboxes: to .sent, or to .failed
-// if they bounced as a whole. Everything about them is durable by now.
+// if they bounced as a whole. Everything about them is durable by now, so an
+// outbox that can't be tidied delays its owner's tidiness and nothing else.
 func (p *pass) retire(jobs []*job) error {
-	var sent []*job
+	sent := map[*job]*spool.Ticket{}
 	for _, j := range jobs {
+		var err error
 		switch {
 		case j.deferred:
+			continue
 		case j.bouncedWhole():
-			if err := p.failJob(j); err != nil {
-				return err
-			}
-			j.retired = true
+			_, err = j.author.Box.Fail(j.draft, j.why(p.now))
+			j.retired = err == nil
 		default:
-			if err := j.author.Box.Retire(j.draft); err != nil {
-				if errors.Is(err, fs.ErrNotExist) {
-					j.retired = true // its owner took it away: it was delivered all the same
-					continue
-				}
-				return err
+			if err = j.author.Box.Retire(j.draft); err == nil {
+				sent[j] = p.batch.Dir(j.author.Box.FS, j.author.Box.Path(spool.Sent))
 			}
-			p.batch.Dir(j.author.Box.FS, j.author.Box.Path(spool.Sent))
-			sent = append(sent, j)
 		}
+		p.unretired(j, err)
 	}
-	if err := p.batch.Flush(); err != nil {
-		return err
-	}
-	for _, j := range sent {
-		if err := j.author.Box.Unlink(j.msg.ID); err != nil {
-			return err
+	p.batch.Flush() // each ticket keeps its own error
+	unlinked := map[*job]*spool.Ticket{}
+	for _, j := range jobs {
+		t := sent[j]
+		if t == nil {
+			continue
 		}
-		j.retired = true
-		p.batch.Dir(j.author.Box.FS, j.author.Box.Path(spool.Outbox))
+		err := t.Err
+		if err == nil {
+			err = j.author.Box.Unlink(j.msg.ID)
+		}
+		if err == nil {
+			unlinked[j] = p.batch.Dir(j.author.Box.FS, j.author.Box.Path(spool.Outbox))
+		}
+		p.unretired(j, err)
 	}
-	return p.batch.Flush()
+	p.batch.Flush()
+	for j, t := range unlinked {
+		j.retired = true // gone from the directory; a crash that brings it back costs a look
+		p.problem("sync outbox", j.author.Name, t.Err)
+	}
+	return nil
 }
 
+// unretired notes why a message is still in its outbox. If its owner took it
+// away it is delivered all the same.
+func (p *pass) unretired(j *job, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		if gone, gerr := spool.Exists(j.author.Box.FS, j.author.Box.Path(j.draft.Path())); gerr == nil && !gone {
+			j.retired = true
+			return
+		}
+	}
+	p.problem("retire "+string(j.msg.ID), "outbox of "+j.author.Name, err)
+}
+
+// bouncedWhole reports whether nobody has the message and nobody will.
 func (j *job) bouncedWhole() bool {
 	for _, b := range j.bounces {
 		if b.Recipient == "" {
 			return true
 		}
 	}
-	return len(j.bounces) > 0 && len(j.deliveries) == 1 && len(j.asks) == 0 && j.deliveries[0].err != nil
+	return len(j.bounces) > 0 && !j.reached()
 }
 
-func (p *pass) failJob(j *job) error {
-	b := j.bounces[0]
-	_, err := j.author.Box.Fail(j.draft, spool.Why{At: p.now, Reason: b.Reason, Hint: b.Hint})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// reached reports whether the message is with anybody, now or since earlier.
+func (j *job) reached() bool {
+	if len(j.asks) > 0 || j.past != nil && (len(j.past.delivered) > 0 || j.past.asked != "") {
+		return true
 	}
-	return err
+	return slices.ContainsFunc(j.deliveries, func(d *delivery) bool { return d.err == nil })
+}
+
+func (j *job) why(now time.Time) spool.Why {
+	return spool.Why{At: now, Reason: j.bounces[0].Reason, Hint: j.bounces[0].Hint}
 }

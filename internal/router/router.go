@@ -18,6 +18,8 @@ package router
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/postroom/postroom/internal/approval"
@@ -33,8 +35,13 @@ const (
 	// perOutbox bounds what one outbox contributes to a round, so that a flood
 	// delays nobody else.
 	perOutbox = 256
+	// rawsPerRound bounds the hand-written ones among them, each of which takes
+	// syncs of its own.
+	rawsPerRound = 32
 	// maxRounds bounds a pass; what is left waits for the next one.
 	maxRounds = 64
+	// passBudget is how long a pass begins new rounds; then others get the lease.
+	passBudget = 2 * time.Second
 	// Others is how many outboxes besides its own a sender's pass looks at.
 	Others = 8
 )
@@ -112,7 +119,19 @@ type pass struct {
 	requeued []office.Author
 	blown    map[approval.FuseKey]mail.ID // fuses blown in this pass
 	touched  bool                         // something was journalled since the last settled record
+	broken   bool                         // a round was broken off: nothing more may be settled
+	// skip has the outbox files that can't move now: each is tried once in a
+	// pass, and makes room for those behind it.
+	skip map[file]bool
+	// problems are what went wrong with single mailboxes, by author: nobody
+	// else's mail waits for them.
+	problems map[string]error
+	locked   map[string]bool // authors who hold their mailbox lock
+	steps    int             // how much has moved in this pass
 }
+
+// file names one file of a mailbox, by its author's tag and its path there.
+type file struct{ tag, path string }
 
 // Pass takes the lease, routes what waits and gives the lease back. KindBusy:
 // somebody else is routing. KindReadOnly: this process may not.
@@ -147,40 +166,79 @@ func (r *Router) begin(opt Options) (*pass, error) {
 		return nil, err
 	}
 	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt,
-		recent: map[mail.ID]*mail.Message{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{}}, nil
+		recent: map[mail.ID]*mail.Message{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{},
+		skip: map[file]bool{}, problems: map[string]error{}, locked: map[string]bool{}}, nil
 }
 
 func (p *pass) run(ctx context.Context) error {
+	defer p.reportWakes()
 	if err := p.redo(); err != nil {
 		return err
 	}
-	var errs []error
-	errs = append(errs, p.rounds(ctx, p.authors))
-	for _, step := range []func() error{p.decisions, p.overdue, p.foldReceipts} {
-		errs = append(errs, step())
+	steps := []func() error{
+		func() error { return p.rounds(ctx, p.authors) },
+		p.decisions, p.overdue, p.foldReceipts,
+		// What those wrote is mail like any other.
+		func() error { return p.rounds(ctx, p.officeAndRequeued) },
 	}
-	// What those steps wrote is mail like any other.
-	errs = append(errs, p.rounds(ctx, p.officeAndRequeued))
-	errs = append(errs, p.settle())
-	for aid := range p.wake {
+	var errs []error
+	for _, step := range steps {
+		if err := step(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, tag := range slices.Sorted(maps.Keys(p.problems)) {
+		errs = append(errs, p.problems[tag])
+	}
+	if p.broken {
+		return errors.Join(errs...) // not settled: the next pass redoes what this one journalled
+	}
+	return errors.Join(append(errs, p.settle())...)
+}
+
+func (p *pass) reportWakes() {
+	for _, aid := range slices.Sorted(maps.Keys(p.wake)) {
 		if e, ok := p.reg.EntryByAID(aid); ok {
 			p.rep.Wake = append(p.rep.Wake, e)
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // rounds repeats a round until the outboxes have nothing more that can move.
 func (p *pass) rounds(ctx context.Context, authors func() []office.Author) error {
-	for n := 0; n < maxRounds && ctx.Err() == nil; n++ {
-		moved, err := p.round(authors())
-		if err != nil || !moved {
+	for n := 0; n < maxRounds && ctx.Err() == nil && !p.broken; n++ {
+		steps := p.steps + len(p.skip)
+		if err := p.round(authors()); err != nil {
+			p.broken = true
 			return err
+		}
+		if p.steps+len(p.skip) == steps || p.o.Sys.Now().Sub(p.now) > passBudget {
+			return nil
 		}
 		authors = p.next(authors)
 	}
 	return ctx.Err()
 }
+
+// problem notes what is wrong with one author's or recipient's mailbox.
+func (p *pass) problem(op, who string, err error) {
+	if p.problems[who] != nil || err == nil {
+		return
+	}
+	var known *mail.Error
+	if !errors.As(err, &known) {
+		err = &mail.Error{Op: op, Kind: mail.KindStore, Addr: who, Err: err, Hint: `run "post doctor"`}
+	}
+	p.problems[who] = err
+}
+
+// putOff leaves a message in its outbox for the next pass.
+func (p *pass) putOff(j *job) {
+	j.deferred = true
+	p.skipFile(j.author, j.draft.Path())
+}
+
+func (p *pass) skipFile(a office.Author, path string) { p.skip[file{a.Tag(), path}] = true }
 
 // next is who is looked at in the following round: the same, and the office,
 // which may have written notices.
@@ -206,21 +264,27 @@ func hasAuthor(list []office.Author, tag string) bool {
 }
 
 // round takes every waiting message one step of the way after the other, all
-// of them together, so that their syncs group.
-func (p *pass) round(authors []office.Author) (moved bool, err error) {
-	jobs, err := p.collect(authors)
-	if err != nil || len(jobs) == 0 {
-		return false, err
+// of them together, so that their syncs group. An error is the office's own:
+// the round is broken off, and what it journalled is redone.
+func (p *pass) round(authors []office.Author) error {
+	jobs := p.plan(p.collect(authors))
+	if len(jobs) == 0 {
+		return nil
 	}
-	for _, step := range []func([]*job) error{p.plan, p.deliver, p.record, p.transcribe, p.retire} {
+	p.deliver(jobs)
+	for _, step := range []func([]*job) error{p.record, p.transcribe, p.retire} {
 		if err := step(jobs); err != nil {
-			return false, err
+			return err
 		}
 	}
 	for _, j := range jobs {
-		moved = moved || j.retired
+		if j.retired {
+			p.steps++
+		} else {
+			p.putOff(j)
+		}
 	}
-	return moved, nil
+	return nil
 }
 
 // settle marks that everything before it is done, so that the next lease

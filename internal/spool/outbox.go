@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // Draft is one file in an outbox, as read: a stamped message or something that
 // its owner wrote by hand.
 type Draft struct {
+	Dir    string // Outbox, or Failed
 	Name   string
 	Data   []byte
 	Info   fs.FileInfo
@@ -19,17 +21,31 @@ type Draft struct {
 	Err    error // why it can't be opened as mail (ErrNotMail, ErrTooLarge)
 }
 
-// Pending lists the names that wait in the outbox, sorted; at most max of them,
-// so that one flooded outbox can't hold up the others.
-func (b Box) Pending(max int) ([]string, error) {
+// Pending lists the names that wait in the outbox, sorted, without those that
+// skip names: what is called as a message, and the rest, which is written by
+// hand.
+func (b Box) Pending(skip func(name string) bool) (ids, others []string, err error) {
 	names, err := b.FS.ReadNames(b.Path(Outbox))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return Hidden(n) || !strings.HasSuffix(n, ext) })
-	slices.Sort(names)
-	return names[:min(len(names), max)], nil
+	for _, n := range names {
+		stem, ok := strings.CutSuffix(n, ext)
+		switch {
+		case !ok || Hidden(n) || skip(n):
+		case mail.ID(stem).Valid():
+			ids = append(ids, n)
+		default:
+			others = append(others, n)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(others)
+	return ids, others, nil
 }
+
+// Path is the file's path within its mailbox.
+func (d Draft) Path() string { return d.Dir + "/" + d.Name }
 
 // Draft reads one outbox file. The error is set only if the file is gone or the
 // disk fails; what can't be mail is said in Draft.Err.
@@ -37,7 +53,7 @@ func (b Box) Draft(name string) (Draft, error) { return b.readDraft(Outbox, name
 
 func (b Box) readDraft(dir, name string) (Draft, error) {
 	full := b.Path(dir, name)
-	d := Draft{Name: name}
+	d := Draft{Dir: dir, Name: name}
 	var err error
 	d.Data, d.Info, err = ReadMail(b.FS, full)
 	if err == nil {
@@ -147,15 +163,15 @@ func (b Box) dropKeys(keys []string) {
 // file already carries the name <id>.json the stamped form takes its place in
 // one rename. It is refused (fs.ErrInvalid) if the raw file has changed since
 // it was read: then it is another message.
-func (b Box) Adopt(d Draft, from string, id mail.ID, data []byte) error {
-	now, err := b.readDraft(from, d.Name)
+func (b Box) Adopt(d Draft, id mail.ID, data []byte) error {
+	now, err := b.readDraft(d.Dir, d.Name)
 	if err != nil {
 		return err
 	}
 	if now.Digest != d.Digest || now.Err != nil {
 		return fs.ErrInvalid
 	}
-	if from == Outbox && d.Name == FileName(id) {
+	if d.Dir == Outbox && d.Name == FileName(id) {
 		if err := Replace(b.FS, b.Path(Outbox), FileName(id), data); err != nil {
 			return err
 		}
@@ -167,15 +183,40 @@ func (b Box) Adopt(d Draft, from string, id mail.ID, data []byte) error {
 	if err := b.FS.SyncDir(b.Path(Outbox)); err != nil {
 		return err
 	}
-	return b.DropRaw(d, from)
+	return b.DropRaw(d)
 }
 
-// DropRaw removes a hand-written file whose stamped form is durable.
-func (b Box) DropRaw(d Draft, from string) error {
-	if err := b.FS.Remove(b.Path(from, d.Name)); err != nil {
+// DropRaw removes a hand-written file whose stamped form is durable. One that
+// is gone already is fine.
+func (b Box) DropRaw(d Draft) error {
+	err := b.FS.Remove(b.Path(d.Dir, d.Name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return b.FS.SyncDir(b.Path(from))
+	return b.FS.SyncDir(b.Path(d.Dir))
+}
+
+// DropOrigin removes the hand-written file of a message that was stamped
+// before, if a crash has left it: the very file, with the very bytes. Until it
+// is gone the message may not move, else the file would be adopted again.
+func (b Box) DropOrigin(o mail.Origin) error {
+	for _, dir := range []string{Outbox, Failed} {
+		fi, err := b.FS.Lstat(b.Path(dir, o.Name))
+		if err != nil {
+			continue
+		}
+		if _, ino, _ := vfs.Inode(fi); ino != o.Inode {
+			continue
+		}
+		d, err := b.readDraft(dir, o.Name)
+		if err != nil || d.Digest != o.Digest {
+			continue
+		}
+		if err := b.DropRaw(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Retire links an outbox file into .sent. The caller syncs, then calls Unlink.
