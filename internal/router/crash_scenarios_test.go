@@ -25,6 +25,7 @@ func TestCrashDirect(t *testing.T) {
 func TestCrashReorganised(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder", "tester")
+	c.still = append(c.still, "office/agents/tester/index.jsonl")
 	c.between = reorganise
 	c.after = wrote(1, 1)
 	c.watch(c.send("researcher", mailbox.Draft{To: []string{"all"}, Act: mail.Request, Subject: "Review", Body: "Please."}), c.pass)
@@ -49,6 +50,7 @@ func TestCrashBounce(t *testing.T) {
 func TestCrashBroadcast(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder", "tester", "writer")
+	c.still = append(c.still, "office/agents/writer/index.jsonl")
 	c.after = wrote(1, 0)
 	c.watch(c.send("researcher", mailbox.Draft{To: []string{"all"}, Act: mail.Inform, Subject: "News", Body: "Lunch."}), c.pass)
 }
@@ -56,6 +58,7 @@ func TestCrashBroadcast(t *testing.T) {
 func TestCrashChannelAndCopy(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder", "tester", "writer")
+	c.still = append(c.still, "office/agents/tester/index.jsonl")
 	c.Edit(func(r *registry.Registry) error { return r.AddChannel("core", "a-researcher", "a-coder", "a-tester") })
 	c.between = func(d *officetest.Desk) {
 		d.Edit(func(r *registry.Registry) error {
@@ -201,6 +204,7 @@ func TestCrashReadBetween(t *testing.T) {
 func TestCrashElsewhere(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher")
+	c.still = append(c.still, "writer/index.jsonl")
 	for _, name := range []string{"coder", "writer"} {
 		if err := c.Mem.Mkdir(name, 0o700); err != nil {
 			t.Fatal(err)
