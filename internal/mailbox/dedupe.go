@@ -22,24 +22,23 @@ const (
 	authorKey  = "k-"
 )
 
-// keyNames are the entries that the i-th message of a draft leaves in
-// outbox/.keys, the author's own key first.
-func (s *sender) keyNames(i int, msg *mail.Message) []spool.Key {
-	var names []spool.Key
+// keys are the entries that the i-th message of a draft leaves in outbox/.keys.
+// The author's own key holds for ever, so it is firm.
+func (s *sender) keys(i int, msg *mail.Message) spool.Keyed {
+	k := spool.Keyed{Loose: []string{contentKey + mail.ContentKey(msg)[:32] + ".json"}}
 	if s.draft.Key != "" {
 		sum := sha256.Sum256([]byte(s.draft.Key + "\n" + strconv.Itoa(i)))
-		names = append(names, spool.Key{Name: authorKey + hex.EncodeToString(sum[:16]) + ".json", Kept: true})
+		k.Firm = []string{authorKey + hex.EncodeToString(sum[:16]) + ".json"}
 	}
-	return append(names, spool.Key{Name: contentKey + mail.ContentKey(msg)[:32] + ".json"})
+	return k
 }
 
 // earlier finds the first copy of what is about to be sent, if that one counts.
 // An entry whose message is nowhere is what an interrupted send left: it is
 // sent now, under its id, so that the answer "already sent" is never given for
 // something that was not.
-func (s *sender) earlier(keys []spool.Key, msg *mail.Message) (*mail.Message, error) {
-	for _, key := range keys {
-		name := key.Name
+func (s *sender) earlier(keys spool.Keyed, msg *mail.Message) (*mail.Message, error) {
+	for _, name := range append(keys.Firm, keys.Loose...) {
 		first, data, err := s.entry(name)
 		if err != nil {
 			return nil, err
@@ -138,10 +137,13 @@ func (s *sender) resume(first *mail.Message, data []byte) error {
 	return nil
 }
 
-// prune removes, now and then, content entries that are too old to suppress
-// anything.
-func (s *sender) prune() {
+// forget removes entries that no longer suppress anything, so that the new
+// message can take their names, and now and then old ones.
+func (s *sender) forget(keys spool.Keyed) {
 	box := s.Author.Box
+	for _, k := range append(keys.Firm, keys.Loose...) {
+		box.FS.Remove(box.Path(spool.Keys, k))
+	}
 	if s.now.UnixMilli()%64 != 0 {
 		return
 	}

@@ -140,7 +140,7 @@ type sender struct {
 
 func (s *sender) store(i int, msg *mail.Message, w policy.World) Sent {
 	out := Sent{To: msg.To}
-	keys := s.keyNames(i, msg)
+	keys := s.keys(i, msg)
 	if !s.draft.Again {
 		first, err := s.earlier(keys, msg)
 		if first != nil || err != nil {
@@ -172,7 +172,7 @@ func (s *sender) store(i int, msg *mail.Message, w policy.World) Sent {
 }
 
 // put stores a stamped message together with its keys.
-func (s *sender) put(msg *mail.Message, keys []spool.Key) error {
+func (s *sender) put(msg *mail.Message, keys spool.Keyed) error {
 	data, err := msg.Encode()
 	if err != nil {
 		return err
@@ -181,11 +181,22 @@ func (s *sender) put(msg *mail.Message, keys []spool.Key) error {
 		return &mail.Error{Op: "send", Kind: mail.KindTooLarge, Addr: msg.To, Err: errors.New("the message is over 1 MiB"),
 			Hint: "put the text in a file and send its path"}
 	}
-	s.prune()
+	s.forget(keys)
 	err = s.Author.Box.Store(msg.ID, data, keys, s.Office.Sys.Batch())
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return &mail.Error{Op: "store", Kind: mail.KindStore, Addr: "outbox of " + s.Author.Name, Err: err,
-		Hint: "free some space or mend the permissions, then send it again"}
+	return s.unstored(msg, err)
+}
+
+// unstored says what is true of a message that could not be made durable. A
+// router that runs meanwhile may have delivered it before it was taken back:
+// then it is sent. One that is about to can't be seen, so the hint says what to
+// do first.
+func (s *sender) unstored(msg *mail.Message, cause error) error {
+	if f, err := s.Office.Fate(s.Registry, s.Author, msg, s.Office.Sys.Batch()); err == nil && (f.Copied || len(f.Reached) > 0) {
+		return nil
+	}
+	return &mail.Error{Op: "store", Kind: mail.KindStore, Addr: "outbox of " + s.Author.Name, Err: cause,
+		Hint: "free some space or mend the permissions; before you send it again, see whether a router had it already: post trace " + string(msg.ID)}
 }
