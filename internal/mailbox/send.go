@@ -190,13 +190,20 @@ func (s *sender) put(msg *mail.Message, keys spool.Keyed) error {
 }
 
 // unstored says what is true of a message that could not be made durable. A
-// router that runs meanwhile may have delivered it before it was taken back:
-// then it is sent. One that is about to can't be seen, so the hint says what to
-// do first.
+// router that ran meanwhile may have delivered it before it was taken back:
+// then it is sent.
 func (s *sender) unstored(msg *mail.Message, cause error) error {
+	// Whoever routes now may have read it before it was taken back.
+	lease, busy := spool.AcquireLease(s.Office.FS, spool.Holder{PID: s.Office.Sys.PID, Host: s.Office.Sys.Host, Since: s.now, Version: s.Office.Sys.Version})
+	if busy == nil {
+		lease.Release()
+	}
 	if f, err := s.Office.Fate(s.Registry, s.Author, msg, s.Office.Sys.Batch()); err == nil && (f.Copied || len(f.Reached) > 0) {
 		return nil
 	}
-	return &mail.Error{Op: "store", Kind: mail.KindStore, Addr: "outbox of " + s.Author.Name, Err: cause,
-		Hint: "free some space or mend the permissions; before you send it again, see whether a router had it already: post trace " + string(msg.ID)}
+	hint := "free some space or mend the permissions, then send it again"
+	if busy != nil || errors.Is(cause, spool.ErrUnsure) {
+		hint = "it may go out nevertheless; the same command again sends no second one. See post trace " + string(msg.ID)
+	}
+	return &mail.Error{Op: "store", Kind: mail.KindStore, Addr: "outbox of " + s.Author.Name, Err: cause, Hint: hint}
 }

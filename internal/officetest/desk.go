@@ -69,6 +69,9 @@ func (d *Desk) must(err error) {
 	}
 }
 
+// Open opens the office, as another process that may meet faults.
+func Open(d *Desk) (*office.Office, error) { return office.Open(Dir, d.Sys) }
+
 // Office opens the office, as another process.
 func (d *Desk) Office() *office.Office {
 	d.T.Helper()

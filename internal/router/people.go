@@ -116,9 +116,9 @@ func (p *pass) requeue(c approval.Closed) error {
 	if d := mail.DigestOf(data); d != c.Approval.Digest {
 		return &mail.Error{Op: "release", Kind: mail.KindCorrupt, ID: id, Err: errors.New("the message is not the one that was shown to a person"), Hint: `run "post verify"`}
 	}
-	e, ok := p.reg.Entry(m.From)
-	if !ok {
-		return nil
+	e, ok, err := office.Entry(p.reg, m.From)
+	if err != nil || !ok {
+		return err
 	}
 	a, err := p.o.Author(e)
 	if err != nil {

@@ -44,7 +44,9 @@ func (p *pass) record(jobs []*job) error {
 			return err
 		}
 		p.journalJob(j)
-		p.prepareSections(j, chained)
+		if err := p.prepareSections(j, chained); err != nil {
+			return err
+		}
 		records = append(records, j.records...)
 		debts = append(debts, j.debts(p.now)...)
 	}
@@ -267,9 +269,9 @@ func bounceText(m *mail.Message, b policy.Bounce) string {
 
 // prepareSections fixes where each section goes, so that a crash can be told
 // from a forgery. chained holds where the last section of each file ends.
-func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) {
+func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) error {
 	if !j.reached() {
-		return // nothing was delivered yet, or ever will be
+		return nil // nothing was delivered yet, or ever will be
 	}
 	for _, a := range j.actions {
 		t, ok := a.(policy.Transcript)
@@ -281,7 +283,11 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) {
 		in := last.Next(text)
 		if !ok {
 			var err error
-			if in, err = transcript.Prepare(p.o.FS, t.File, text); err != nil {
+			in, err = transcript.Prepare(p.o.FS, t.File, text)
+			if mail.KindOf(err) == mail.KindStore {
+				return err
+			}
+			if err != nil {
 				// Somebody put something else there. The mail is not to wait for
 				// that; verify and doctor show what the transcript lacks.
 				p.problem("append transcript", t.File, err)
@@ -294,6 +300,7 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) {
 		j.records = append(j.records, journal.Record{At: p.now, Event: journal.Transcript, ID: j.msg.ID, From: j.msg.From, File: in.File,
 			Offset: in.Offset, Length: in.Length, Digest: in.Digest, Detail: map[string]string{"header": t.Header}})
 	}
+	return nil
 }
 
 // transcribe appends the sections, now that the journal knows of them.

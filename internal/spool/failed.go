@@ -3,6 +3,7 @@ package spool
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -94,6 +95,9 @@ func (b Box) failedSlot(d Draft) (slot, error) {
 			return s, err
 		}
 		why, werr := b.ReadWhy(s.name)
+		if errors.Is(werr, errDisk) {
+			return s, werr
+		}
 		s.explained = werr == nil && why.Digest == d.Digest
 		vacant := errors.Is(err, fs.ErrNotExist)
 		if (vacant || s.moved) && (s.explained || errors.Is(werr, fs.ErrNotExist)) {
@@ -129,11 +133,18 @@ func (b Box) Refailed(max int) ([]Draft, error) {
 	return out, nil
 }
 
+// errDisk is in the chain when a file could not be read, rather than is none.
+var errDisk = errors.New("not read")
+
 // ReadWhy returns the reason beside a failed file.
 func (b Box) ReadWhy(name string) (Why, error) {
 	data, _, err := ReadFile(b.FS, b.Path(Failed, name+whyExt), 64<<10)
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, vfs.ErrNotRegular), errors.Is(err, ErrNotMail), errors.Is(err, ErrTooLarge):
 		return Why{}, err
+	default:
+		return Why{}, fmt.Errorf("%w: %w", errDisk, err)
 	}
 	var w Why
 	return w, json.Unmarshal(data, &w)

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func (b Box) Store(id mail.ID, data []byte, keys Keyed, batch *Batch) error {
 		batch.Dir(b.FS, b.Path(Keys))
 	}
 	if err := batch.Flush(); err != nil {
-		return b.takeBack(id, keys, err)
+		return b.takeBack(id, err)
 	}
 	return nil
 }
@@ -137,17 +138,18 @@ func (b Box) linkKeys(temp string, keys Keyed, batch *Batch) error {
 
 // takeBack removes what is not known to be durable, so that it is not sent
 // behind its author's back. nil: a router was faster, so it is sent after all.
-func (b Box) takeBack(id mail.ID, keys Keyed, cause error) error {
+// Its keys stay: whatever became of it, the same thing sent again is the same
+// message.
+func (b Box) takeBack(id mail.ID, cause error) error {
 	err := b.FS.Remove(b.Path(Outbox, FileName(id)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	b.dropKeys(keys.all())
 	if err == nil {
 		err = b.FS.SyncDir(b.Path(Outbox))
 	}
 	if err != nil {
-		return errors.Join(cause, ErrUnsure)
+		return fmt.Errorf("%w; %w", cause, ErrUnsure)
 	}
 	return cause
 }
