@@ -73,38 +73,6 @@ type Key struct {
 	Kept bool
 }
 
-// Store puts a stamped message into the outbox, durably. The caller holds the
-// mailbox lock. fs.ErrExist: the id is taken.
-func (b Box) Store(id mail.ID, data []byte, keys []Key, batch *Batch) error {
-	temp, err := writeTemp(b.FS, b.Path(Outbox), FileName(id), data)
-	if err != nil {
-		return err
-	}
-	for i, key := range keys {
-		if err := b.linkKey(temp, key); err != nil {
-			b.FS.Remove(temp)
-			b.dropKeys(keys[:i])
-			return err
-		}
-		if key.Kept {
-			batch.Dir(b.FS, b.Path(Keys))
-		}
-	}
-	if err := b.FS.Move(temp, b.Path(Outbox, FileName(id))); err != nil {
-		b.FS.Remove(temp)
-		b.dropKeys(keys)
-		return err
-	}
-	batch.Dir(b.FS, b.Path(Outbox))
-	if err := batch.Flush(); err != nil {
-		// Not known to be durable, so it must not be sent behind the author's back.
-		b.FS.Remove(b.Path(Outbox, FileName(id)))
-		b.dropKeys(keys)
-		return err
-	}
-	return nil
-}
-
 // linkKey gives a key to a new message, taking it from one that no longer
 // suppresses anything.
 func (b Box) linkKey(temp string, key Key) error {
