@@ -8,6 +8,9 @@ func Commands() []Command {
 		initCommand(),
 		joinCommand(),
 
+		sendCommand(),
+		replyCommand(),
+
 		agentsCommand(),
 		agentCommand(),
 		channelCommand(),
