@@ -10,6 +10,18 @@ func Commands() []Command {
 
 		sendCommand(),
 		replyCommand(),
+		inboxCommand(),
+		readCommand(),
+		doneCommand(),
+		waitCommand(),
+		watchCommand(),
+		threadCommand(),
+		traceCommand(),
+		owedCommand(),
+		approvalsCommand(),
+		answerCommand(),
+		routeCommand(),
+		renotifyCommand(),
 
 		agentsCommand(),
 		agentCommand(),
