@@ -111,8 +111,8 @@ func (x *reader) show(d *desk, o *mailbox.Opened) (*mail.Receipt, error) {
 	}
 	if e.JSON {
 		e.Out.Object(viewMessage(o, parts[nth-1], nth, len(parts)))
-	} else if err := printMessage(e, o, parts[nth-1], nth, len(parts)); err != nil {
-		return nil, err
+	} else {
+		printMessage(e, o, parts[nth-1], nth, len(parts))
 	}
 	if err := e.Out.Flush(); err != nil {
 		return nil, err
