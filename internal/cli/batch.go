@@ -100,10 +100,10 @@ func (s *send) runBatch(ctx context.Context, e *Env, args []string) error {
 		group, rerr := r.group()
 		list := s.sendGroup(ctx, d, group)
 		e.report(list)
-		if err := e.Out.Flush(); err != nil {
-			return err // nobody learns of what follows, so nothing follows
+		code = worst([]outcome{{Exit: e.told(list)}, {Exit: code}})
+		if e.Out.abandoned() {
+			return Said(code) // nobody learns of what follows, so nothing follows
 		}
-		code = worst(append(list, outcome{Exit: code}))
 		count.Add(int64(len(group)))
 		if rerr != nil {
 			if rerr != io.EOF {
@@ -209,7 +209,7 @@ func (r *batchReader) parse(raw []byte) batchEntry {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&m); err != nil {
-		return invalid(errors.New(strings.TrimPrefix(err.Error(), "json: ")), `write one JSON object a line: {"to":"coder","body":"…"}`)
+		return invalid(jsonFault(err), `write one JSON object a line: {"to":"coder","body":"…"}`)
 	}
 	if dec.More() {
 		return invalid(errors.New("something follows the object"), "write one JSON object a line")
@@ -223,4 +223,12 @@ func (r *batchReader) parse(raw []byte) batchEntry {
 		b.draft.InReplyTo, b.err = r.desk.Find(m.InReplyTo)
 	}
 	return b
+}
+
+// jsonFault says what is wrong with a line, in its author's words.
+func jsonFault(err error) error {
+	if t := (*json.UnmarshalTypeError)(nil); errors.As(err, &t) {
+		return errors.New(quote(t.Field) + " cannot be a " + t.Value)
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"fmt"
 
 	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/mail"
@@ -83,14 +84,33 @@ func (d *desk) post(ctx context.Context, draft mailbox.Draft, c compose) error {
 	if err := posted[0].Err; err != nil {
 		return notStored(err)
 	}
+	if sent := posted[0].Sent; len(sent) == 1 && sent[0].Err != nil {
+		return notStored(sent[0].Err)
+	}
 	stop := d.e.slowly(func() string { return "stored; not delivered yet: " + routing(d.Office) })
 	list := d.deliver(ctx, posted, c)[0]
 	stop()
 	d.e.report(list)
-	if err := d.e.Out.Flush(); err != nil {
-		return err
+	return Said(d.e.told(list))
+}
+
+// told hands the outcomes to the system and returns the exit code. If nobody
+// takes them they are said on standard error, and the code never says that
+// nothing was stored when something was.
+func (e *Env) told(list []outcome) int {
+	code, err := worst(list), e.Out.Flush()
+	if err == nil {
+		return code
 	}
-	return Said(worst(list))
+	e.Out.abandon()
+	e.Warn("%v; what became of the mail follows", err)
+	for _, o := range list {
+		fmt.Fprintln(e.Stderr, o.text())
+	}
+	if code == mail.ExitOK {
+		return mail.ExitNotSurfaced
+	}
+	return code
 }
 
 // report prints outcomes, one a line.
