@@ -131,7 +131,12 @@ func outcomes(s mailbox.Sent, res router.Result, ok bool, left string, woken []d
 		return []outcome{failed(s.To, notStored(s.Err))}
 	}
 	base := outcome{ID: s.Msg.ID, To: s.To, Duplicate: s.Duplicate, Conversation: s.Msg.Conversation}
-	if !ok || len(res.Fates) == 0 {
+	if ok && len(res.Fates) == 0 {
+		o := failed(s.To, &mail.Error{Op: "send", Kind: mail.KindRule, Addr: s.To, Err: errors.New("it went to nobody"), Hint: "post inbox says why"})
+		o.ID = s.Msg.ID
+		return []outcome{o}
+	}
+	if !ok {
 		base.State, base.Reason, base.Exit = stateStored, left, mail.ExitNotDelivered
 		return []outcome{base}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 )
@@ -50,11 +51,11 @@ func runRenotify(ctx context.Context, e *Env, args []string) error {
 			continue
 		}
 		told++
-		w := dispatch.Woken{Agent: r.entry.Name, Kind: "none"}
+		w := dispatch.Woken{Agent: r.entry.Name, Kind: "none", Outcome: notify.Outcome{State: notify.NotNeeded}}
 		if dispatch.NeedsWaking(r.entry) {
 			w = disp.Renotify(ctx, r.entry)
 		}
-		if e.sayWoken(w); !w.Surfaced() && w.Kind != "none" {
+		if e.sayWoken(w); !w.Surfaced() {
 			code = mail.ExitNotSurfaced
 		}
 	}
@@ -153,7 +154,7 @@ func (e *Env) sayWoken(w dispatch.Woken) {
 	switch {
 	case w.Kind == "none":
 		e.Out.Printf("%s has not read it, and is woken by nothing\n", w.Agent)
-	case w.Outcome.State == "notified":
+	case w.Outcome.State == notify.Notified:
 		e.Out.Printf("notified %s (%s: %s)\n", w.Agent, w.Kind, Line(evidence))
 	case w.Surfaced():
 		e.Out.Printf("%s needs no waking (%s)\n", w.Agent, Line(evidence))

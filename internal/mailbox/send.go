@@ -110,12 +110,32 @@ func (m *Mailbox) prepare(d *Draft) ([]*mail.Message, []policy.World, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if b, refused := office.Refusal(policy.Plan(msg, w, m.now())); refused {
+		plan := policy.Plan(msg, w, m.now())
+		if b, refused := office.Refusal(plan); refused {
 			return nil, nil, office.RefusalError(b, to)
+		}
+		if told, only := onlyTold(plan); only {
+			return nil, nil, &mail.Error{Op: "send", Kind: mail.KindRule, Addr: to, Err: errors.New(strings.TrimSuffix(told, ".")),
+				Hint: "act on that answer, or ask something else"}
 		}
 		msgs, worlds = append(msgs, msg), append(worlds, w)
 	}
 	return msgs, worlds, nil
+}
+
+// onlyTold reports whether all that a plan does is to tell the author
+// something, as where a person refused the same question already.
+func onlyTold(plan []policy.Action) (text string, only bool) {
+	for _, a := range plan {
+		switch a := a.(type) {
+		case policy.Tell:
+			text = a.Text
+		case policy.Transcript:
+		default:
+			return "", false
+		}
+	}
+	return strings.Join(strings.Fields(text), " "), text != ""
 }
 
 func checkDraft(d *Draft, now time.Time) error {
