@@ -84,7 +84,10 @@ func (d *Dispatcher) Deliver(ctx context.Context, author office.Author, msgs []*
 	wake := rep.Wake
 	for _, r := range results { // delivered by somebody else's pass: that one wakes, we make sure
 		for _, f := range r.Fates {
-			if e, ok := d.entry(f.Agent.AID); ok && f.State == router.Delivered && !has(wake, e.AID) {
+			if f.State != router.Delivered || has(wake, f.Agent.AID) {
+				continue
+			}
+			if e, ok := d.entry(f.Agent.AID); ok {
 				wake = append(wake, e)
 			}
 		}

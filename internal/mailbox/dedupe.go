@@ -22,23 +22,25 @@ const (
 	authorKey  = "k-"
 )
 
-// keys are the entries that the i-th message of a draft leaves in outbox/.keys.
-// The author's own key holds for ever, so it is firm.
-func (s *sender) keys(i int, msg *mail.Message) spool.Keyed {
-	k := spool.Keyed{Loose: []string{contentKey + mail.ContentKey(msg)[:32] + ".json"}}
-	if s.draft.Key != "" {
-		sum := sha256.Sum256([]byte(s.draft.Key + "\n" + strconv.Itoa(i)))
-		k.Firm = []string{authorKey + hex.EncodeToString(sum[:16]) + ".json"}
+// keyNames are the entries that a message leaves in outbox/.keys, the author's
+// own key first.
+func keyNames(p *parcel) []spool.Key {
+	var names []spool.Key
+	if p.draft.Key != "" {
+		sum := sha256.Sum256([]byte(p.draft.Key + "\n" + strconv.Itoa(p.nth)))
+		names = append(names, spool.Key{Name: authorKey + hex.EncodeToString(sum[:16]) + ".json", Kept: true})
 	}
-	return k
+	return append(names, spool.Key{Name: contentKey + mail.ContentKey(p.msg)[:32] + ".json"})
 }
 
 // earlier finds the first copy of what is about to be sent, if that one counts.
 // An entry whose message is nowhere is what an interrupted send left: it is
 // sent now, under its id, so that the answer "already sent" is never given for
 // something that was not.
-func (s *sender) earlier(keys spool.Keyed, msg *mail.Message) (*mail.Message, error) {
-	for _, name := range append(keys.Firm, keys.Loose...) {
+func (s *sender) earlier(p *parcel) (*mail.Message, error) {
+	msg := p.msg
+	for _, key := range p.keys {
+		name := key.Name
 		first, data, err := s.entry(name)
 		if err != nil {
 			return nil, err
@@ -48,7 +50,7 @@ func (s *sender) earlier(keys spool.Keyed, msg *mail.Message) (*mail.Message, er
 		}
 		mine := strings.HasPrefix(name, authorKey)
 		if mine && mail.ContentKey(first) != mail.ContentKey(msg) {
-			return nil, &mail.Error{Op: "send", Kind: mail.KindConflict, Addr: "--key " + s.draft.Key, ID: first.ID,
+			return nil, &mail.Error{Op: "send", Kind: mail.KindConflict, Addr: "--key " + p.draft.Key, ID: first.ID,
 				Err: errors.New("this key was used for another message"), Hint: "use a new key for a new message"}
 		}
 		counts, err := s.counts(first, mine)
@@ -137,13 +139,10 @@ func (s *sender) resume(first *mail.Message, data []byte) error {
 	return nil
 }
 
-// forget removes entries that no longer suppress anything, so that the new
-// message can take their names, and now and then old ones.
-func (s *sender) forget(keys spool.Keyed) {
+// prune removes, now and then, content entries that are too old to suppress
+// anything.
+func (s *sender) prune() {
 	box := s.Author.Box
-	for _, k := range append(keys.Firm, keys.Loose...) {
-		box.FS.Remove(box.Path(spool.Keys, k))
-	}
 	if s.now.UnixMilli()%64 != 0 {
 		return
 	}

@@ -33,7 +33,7 @@ func (b Box) Pending(skip func(name string) bool) (ids, others []string, err err
 	for _, n := range names {
 		stem, ok := strings.CutSuffix(n, ext)
 		switch {
-		case !ok || Hidden(n) || skip(n):
+		case !ok || Hidden(n) || skip != nil && skip(n):
 		case mail.ID(stem).Valid():
 			ids = append(ids, n)
 		default:
@@ -78,63 +78,18 @@ func (b Box) readDraft(dir, name string) (Draft, error) {
 	return d, nil
 }
 
-// Keyed are names in outbox/.keys that become links to a message before it is
-// sent, so a key without a message can't exist. The firm ones are durable
-// before the message is: whatever a crash leaves, there is no message without
-// its firm keys either.
-type Keyed struct{ Firm, Loose []string }
-
-func (k Keyed) all() []string { return append(append([]string(nil), k.Firm...), k.Loose...) }
+// Key is a name in outbox/.keys that becomes a link to a message before it is
+// sent, so a key without a message can't exist. Kept ones are durable before
+// the message is: whatever a crash leaves, there is no message without them
+// either. The others only save a repeat while the system is up.
+type Key struct {
+	Name string
+	Kept bool
+}
 
 // ErrUnsure is in the chain when a message could neither be made durable nor be
 // taken back for certain: a power cut may bring it back.
 var ErrUnsure = errors.New("it could not be taken back for certain")
-
-// Store puts a stamped message into the outbox, durably. The caller holds the
-// mailbox lock. fs.ErrExist: the id or a key is taken. After any other error
-// the message is not in the outbox any more; a router may have taken it from
-// there meanwhile, so look before saying that nothing was sent.
-func (b Box) Store(id mail.ID, data []byte, keys Keyed, batch *Batch) error {
-	temp, err := writeTemp(b.FS, b.Path(Outbox), FileName(id), data)
-	if err != nil {
-		return err
-	}
-	defer b.FS.Remove(temp)
-	if err := b.linkKeys(temp, keys, batch); err != nil {
-		return err
-	}
-	if err := b.FS.Link(temp, b.Path(Outbox, FileName(id))); err != nil {
-		b.dropKeys(keys.all())
-		return err
-	}
-	batch.Dir(b.FS, b.Path(Outbox))
-	if len(keys.Loose) > 0 {
-		batch.Dir(b.FS, b.Path(Keys))
-	}
-	if err := batch.Flush(); err != nil {
-		return b.takeBack(id, err)
-	}
-	return nil
-}
-
-func (b Box) linkKeys(temp string, keys Keyed, batch *Batch) error {
-	all := keys.all()
-	for i, key := range all {
-		if err := b.FS.Link(temp, b.Path(Keys, key)); err != nil {
-			b.dropKeys(all[:i])
-			return err
-		}
-	}
-	if len(keys.Firm) == 0 {
-		return nil
-	}
-	batch.Dir(b.FS, b.Path(Keys))
-	if err := batch.Flush(); err != nil {
-		b.dropKeys(all)
-		return err
-	}
-	return nil
-}
 
 // takeBack removes what is not known to be durable, so that it is not sent
 // behind its author's back. nil: a router was faster, so it is sent after all.
@@ -152,12 +107,6 @@ func (b Box) takeBack(id mail.ID, cause error) error {
 		return fmt.Errorf("%w; %w", cause, ErrUnsure)
 	}
 	return cause
-}
-
-func (b Box) dropKeys(keys []string) {
-	for _, key := range keys {
-		b.FS.Remove(b.Path(Keys, key))
-	}
 }
 
 // Adopt replaces a hand-written file by its stamped form: outbox/<id>.json
