@@ -67,12 +67,12 @@ func settings() []string {
 }
 
 // command makes a run of git that dies, with all its children, when ctx ends.
-func (g *git) command(ctx context.Context, args ...string) (*exec.Cmd, *tail) {
+func (g *git) command(ctx context.Context, args ...string) (*exec.Cmd, *report) {
 	cmd := exec.CommandContext(ctx, g.path, append(settings(), args...)...)
 	cmd.Env, cmd.Dir = g.env(), g.a.gitDir()
 	cmd.WaitDelay = time.Second
 	ownGroup(cmd)
-	said := &tail{}
+	said := &report{}
 	cmd.Stderr = said
 	return cmd, said
 }
@@ -93,7 +93,7 @@ func (g *git) run(ctx context.Context, limit time.Duration, args ...string) (str
 var errStalled = errors.New("it made no progress and was killed")
 
 // failure says what git said.
-func (g *git) failure(ctx context.Context, verb string, err error, said *tail) error {
+func (g *git) failure(ctx context.Context, verb string, err error, said *report) error {
 	e := &mail.Error{Op: "audit", Kind: mail.KindStore, Addr: "git " + verb, Err: err, Hint: `see "post audit status"; mail is not affected`}
 	switch text := said.String(); {
 	case errors.Is(context.Cause(ctx), errStalled):
@@ -144,21 +144,19 @@ func (g *git) tip(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// tail keeps the end of what a program said, on one line.
-type tail struct{ buf []byte }
+// report keeps the beginning of what a program said, on one line: git says
+// what is wrong first, and advice after it.
+type report struct{ buf []byte }
 
-const tailMax = 300
+const reportMax = 300
 
-func (t *tail) Write(p []byte) (int, error) {
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - tailMax; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
+func (r *report) Write(p []byte) (int, error) {
+	r.buf = append(r.buf, p[:min(len(p), reportMax-len(r.buf))]...)
 	return len(p), nil
 }
 
-func (t *tail) String() string {
-	return mail.Neutralise(strings.Join(strings.Fields(strings.ToValidUTF8(string(t.buf), "")), " "), false)
+func (r *report) String() string {
+	return mail.Neutralise(strings.Join(strings.Fields(strings.ToValidUTF8(string(r.buf), "")), " "), false)
 }
 
 // capped drops what is over the limit.

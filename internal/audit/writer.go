@@ -27,7 +27,7 @@ type writer struct {
 	tip    string
 
 	cmd     *exec.Cmd
-	said    *tail
+	said    *report
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	dog     *time.Timer
