@@ -43,6 +43,8 @@ type Server struct {
 	// Rescan is how often mailboxes are looked at whatever the file events say
 	// (0: 500 ms); Full is how often a pass runs whatever the look says (0: 5 s).
 	Rescan, Full time.Duration
+
+	noEvents bool // for tests: as on a system without file events
 }
 
 // Side is something that runs beside the router.
@@ -103,11 +105,12 @@ const gcPercent = 40
 func (s *Server) start(o *office.Office) (*run, error) {
 	r := &run{Server: s, office: o, pulse: &pulse{started: time.Now()}, wakes: newWakes(s.Log)}
 	r.dispatch = dispatch.New(o, s.Table, s.Program)
-	r.watch = newWatch(s.Log)
+	r.watch = newWatch(s.Log, !s.noEvents)
 	if err := r.reload(); err != nil {
 		r.watch.close()
 		return nil, err
 	}
+	r.watch.look(&r.todo) // events come from here on, before the first pass looks
 	return r, nil
 }
 

@@ -56,7 +56,10 @@ type watch struct {
 	warned bool
 }
 
-func newWatch(log *slog.Logger) *watch {
+func newWatch(log *slog.Logger, events bool) *watch {
+	if !events {
+		return &watch{log: log, places: map[string]*place{}}
+	}
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		log.Warn("no file events; mail is found by looking", "error", err.Error())
