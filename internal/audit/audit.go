@@ -148,6 +148,12 @@ func (a *Audit) commit(ctx context.Context, s *State, opt Options, began time.Ti
 		w.abort()
 		return Commit{}, false, err
 	}
+	if s.Last == nil || head.N > s.Last.Head.N { // the content is committed, but no commit names the head
+		err = w.ensure()
+	}
+	if err != nil {
+		return Commit{}, false, err
+	}
 	made, err := w.finish()
 	if err != nil || !made {
 		return Commit{}, false, err

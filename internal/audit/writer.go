@@ -91,6 +91,14 @@ func (w *writer) next() error {
 	return w.begin()
 }
 
+// ensure opens a commit even if no file changed.
+func (w *writer) ensure() error {
+	if w.cmd != nil {
+		return nil
+	}
+	return w.start()
+}
+
 func (w *writer) put(path string, f vfs.File, size int64) error {
 	if err := w.next(); err != nil {
 		return err

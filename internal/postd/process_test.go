@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -427,6 +428,23 @@ func TestWrongCommandLines(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"serve", "--help"}, {"help", "audit", "now"}, {"version"}} {
 		if out := p.ok("postd", args...); out == "" {
 			t.Error(args, ": nothing is said")
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the manual pages")
+
+func TestManGolden(t *testing.T) {
+	t.Parallel()
+	for name, text := range ManPages() {
+		path := filepath.Join("../../docs/man", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kept, err := os.ReadFile(path); err != nil || string(kept) != text {
+			t.Errorf("%s is not what the table says; run go test ./internal/postd -update", path)
 		}
 	}
 }

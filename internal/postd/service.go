@@ -10,7 +10,7 @@ import (
 
 	"github.com/postroom/postroom/internal/cli"
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/service"
+	"github.com/postroom/postroom/internal/unit"
 )
 
 func serviceCommand() cli.Command {
@@ -55,7 +55,7 @@ func serviceInstallCommand() cli.Command {
 
 // serviceOf describes the service of the office at hand; m is "" if there is no
 // manager here that we know.
-func serviceOf(e *cli.Env) (s service.Service, m service.Manager, err error) {
+func serviceOf(e *cli.Env) (s unit.Service, m unit.Manager, err error) {
 	o, err := e.Office()
 	if err != nil {
 		return s, "", err
@@ -64,18 +64,18 @@ func serviceOf(e *cli.Env) (s service.Service, m service.Manager, err error) {
 	if err != nil {
 		return s, "", e.Fail(mail.KindStore, "postd", err, "run it by its full path")
 	}
-	s = service.Service{OfficeID: o.Config.ID, Office: o.Dir, Program: self, Path: e.Getenv("PATH"),
+	s = unit.Service{OfficeID: o.Config.ID, Office: o.Dir, Program: self, Path: e.Getenv("PATH"),
 		Home: e.Getenv("HOME"), ConfigHome: e.Getenv("XDG_CONFIG_HOME"), StateHome: e.Getenv("XDG_STATE_HOME")}
 	return s, manager(e), nil
 }
 
-func manager(e *cli.Env) service.Manager {
+func manager(e *cli.Env) unit.Manager {
 	if runtime.GOOS == "darwin" {
-		return service.Launchd
+		return unit.Launchd
 	}
 	for _, dir := range filepath.SplitList(e.Getenv("PATH")) {
 		if _, err := exec.LookPath(filepath.Join(dir, "systemctl")); err == nil && filepath.IsAbs(dir) {
-			return service.Systemd
+			return unit.Systemd
 		}
 	}
 	return ""
@@ -87,7 +87,7 @@ func printService(e *cli.Env) error {
 		return err
 	}
 	if m == "" {
-		m = service.Systemd
+		m = unit.Systemd
 	}
 	data, err := s.Render(m)
 	if err != nil {
@@ -103,11 +103,11 @@ func printService(e *cli.Env) error {
 
 // serviceReport is the output with --json.
 type serviceReport struct {
-	Manager service.Manager `json:"manager"`
-	File    string          `json:"file"`
-	Content string          `json:"content,omitempty"`
-	Removed bool            `json:"removed,omitempty"`
-	Next    []string        `json:"next"`
+	Manager unit.Manager `json:"manager"`
+	File    string       `json:"file"`
+	Content string       `json:"content,omitempty"`
+	Removed bool         `json:"removed,omitempty"`
+	Next    []string     `json:"next"`
 }
 
 func runServiceInstall(e *cli.Env) error {

@@ -121,7 +121,7 @@ func (p *pulse) health(now time.Time) Health {
 	if now.Sub(p.counted) >= time.Second {
 		p.queue, p.counted = 0, now
 		for _, b := range p.boxes {
-			names, _ := b.Pending(1 << 20) // a mailbox that is away has no queue that we could see
+			names, _ := b.Pending() // a mailbox that is away has no queue that we could see
 			p.queue += len(names)
 		}
 	}

@@ -127,6 +127,7 @@ func (r *run) reload() error {
 func (r *run) pass(ctx context.Context) error {
 	opt := r.todo.next()
 	began := time.Now()
+	opt.Linger = r.pace.linger(began)
 	rep, err := r.dispatch.Router.Pass(ctx, opt)
 	now := time.Now()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
@@ -145,7 +146,7 @@ func (r *run) pass(ctx context.Context) error {
 		r.pace.failed(now)
 		r.complain(err, now)
 	default:
-		r.pace.done(now, len(rep.Results) > 0 || rep.Repaired > 0)
+		r.pace.done(now, len(rep.Results)+rep.Repaired)
 		r.recovered()
 	}
 	if kind := mail.KindOf(err); kind == mail.KindBusy {

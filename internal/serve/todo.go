@@ -57,7 +57,8 @@ type pace struct {
 	busy     time.Time // since when somebody else holds the lease
 	tries    int       // for the lease
 	idle     int       // passes in a row, close together, that found nothing
-	ran      time.Time // the last of them
+	ran      time.Time // when the last pass ended
+	moved    int       // messages it moved
 	from     time.Time
 }
 
@@ -96,18 +97,33 @@ func (p *pace) failed(now time.Time) {
 
 // done: a pass ran. Events that bring nothing, from whoever touches files in an
 // outbox, make the next pass wait longer and longer; the first few do not.
-func (p *pace) done(now time.Time, moved bool) {
+func (p *pace) done(now time.Time, moved int) {
 	p.free()
 	p.failures = 0
-	if moved || now.Sub(p.ran) > 2*idleMax {
+	if moved > 0 || now.Sub(p.ran) > 2*idleMax {
 		p.idle = 0
 	} else {
 		p.idle++
 	}
-	p.from, p.ran = now, now
+	p.from, p.ran, p.moved = now, now, moved
 	if p.idle > 4 {
 		p.from = now.Add(doubled(idlePause, p.idle-4, idleMax))
 	}
+}
+
+// Under load a pass lingers, so that what trails is done for many messages
+// together. Without load it does not: wakes come after the pass.
+const (
+	load     = 8 // messages in the last pass
+	lingers  = 8 * time.Millisecond
+	loadLast = 100 * time.Millisecond
+)
+
+func (p *pace) linger(now time.Time) time.Duration {
+	if p.moved >= load && now.Sub(p.ran) < loadLast {
+		return lingers
+	}
+	return 0
 }
 
 func (p *pace) free() { p.busy, p.tries = time.Time{}, 0 }

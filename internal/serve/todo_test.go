@@ -62,12 +62,12 @@ func TestPace(t *testing.T) {
 	if pause(p) != failMax {
 		t.Fatal(pause(p))
 	}
-	p.done(now, true)
+	p.done(now, 1)
 	if pause(p) != 0 || p.failures != 0 {
 		t.Fatalf("%+v", p)
 	}
 	for i := range 30 { // somebody touches files in an outbox without end
-		p.done(now, false)
+		p.done(now, 0)
 		if got := pause(p); i < 3 && got != 0 || got > idleMax {
 			t.Fatal(i, got)
 		}
@@ -76,8 +76,16 @@ func TestPace(t *testing.T) {
 		t.Fatal(pause(p))
 	}
 	now = now.Add(5 * time.Second) // a quiet time: the next event is served at once
-	p.done(now, false)
+	p.done(now, 0)
 	if pause(p) != 0 {
 		t.Fatal(pause(p))
+	}
+	p.done(now, load)
+	if p.linger(now) != lingers || p.linger(now.Add(loadLast)) != 0 {
+		t.Fatal("it lingers under load, and only then")
+	}
+	p.done(now, load-1)
+	if p.linger(now) != 0 {
+		t.Fatal("it lingers without load")
 	}
 }

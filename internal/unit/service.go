@@ -1,11 +1,11 @@
-// Package service writes the file that has the user's service manager run
+// Package unit writes the file that has the user's service manager run
 // `postd serve`: a systemd user unit or a launchd agent.
 //
 // Invariants. It writes one file and starts nothing; it says which commands do.
 // The file carries a digest of itself, so a file that somebody changed, or
 // somebody else's, is never replaced or removed. A path may hold anything but
 // control characters.
-package service
+package unit
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package service
+package unit
 
 import (
 	"encoding/xml"
