@@ -28,7 +28,8 @@ type run struct {
 	pace     pace
 	waiting  int       // hand-written files that do not parse yet
 	lastFull time.Time // when the last pass over all began
-	said     string    // the error that was logged last
+	fullTook time.Duration
+	said     string // the error that was logged last
 	saidAt   time.Time
 	told     map[mail.ID]bool // deferrals that were logged
 	worked   bool             // since memory was last given back
@@ -77,6 +78,10 @@ func (r *run) loop(ctx context.Context, ready func()) error {
 	return nil
 }
 
+// fullShare bounds the passes over all to a part of one processor, and of the
+// time that senders wait for the lease, in an office of thousands.
+const fullShare = 50
+
 // look is the scan: what changed, whatever the events said.
 func (r *run) look() {
 	if r.reload() != nil {
@@ -85,7 +90,7 @@ func (r *run) look() {
 	r.watch.look(&r.todo)
 	every := r.Full
 	if every <= 0 {
-		every = full
+		every = max(full, fullShare*r.fullTook)
 	}
 	if r.waiting > 0 || time.Since(r.lastFull) >= every {
 		r.todo.all = true
@@ -169,6 +174,9 @@ func (r *run) after(ctx context.Context, opt router.Options, rep router.Report, 
 	}
 	if opt.All {
 		r.lastFull, r.waiting = began, rep.Waiting
+		if len(rep.Results) == 0 {
+			r.fullTook = time.Since(began)
+		}
 	} else {
 		r.waiting += rep.Waiting
 	}

@@ -103,7 +103,7 @@ func (s *Server) Run(ctx context.Context) error {
 const gcPercent = 40
 
 func (s *Server) start(o *office.Office) (*run, error) {
-	r := &run{Server: s, office: o, pulse: &pulse{started: time.Now()}, wakes: newWakes(s.Log)}
+	r := &run{Server: s, office: o, pulse: &pulse{started: time.Now()}, wakes: newWakes(s.Log), worked: true}
 	r.dispatch = dispatch.New(o, s.Table, s.Program)
 	r.watch = newWatch(s.Log, !s.noEvents)
 	if err := r.reload(); err != nil {

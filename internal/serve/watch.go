@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -15,7 +16,7 @@ import (
 	"github.com/postroom/postroom/internal/vfs"
 )
 
-// place is a directory or file whose change means that a pass has something to
+// place is a directory, or a file, whose change means that a pass has something to
 // do.
 type place struct {
 	fsys vfs.FS
@@ -23,6 +24,9 @@ type place struct {
 	tag  string // of the author whose outbox comes first; "" looks at all
 	seen state  // when last looked at
 	node uint64 // the inode that is watched; 0: none
+	// still places are looked at without asking for events: nobody waits for an
+	// owner's receipts to be in the journal.
+	still bool
 }
 
 // state is what tells whether something changed: cheap to get, and right but for
@@ -53,8 +57,14 @@ type watch struct {
 	log    *slog.Logger
 	w      *fsnotify.Watcher // nil: the system has none
 	places map[string]*place // by absolute path
+	order  []string          // of the looks
+	at     int               // in order
 	warned bool
 }
+
+// perLook bounds what one look costs: in a large office it takes a few to see
+// every place, which events and the full pass make good.
+const perLook = 512
 
 func newWatch(log *slog.Logger, events bool) *watch {
 	if !events {
@@ -100,57 +110,71 @@ func (w *watch) set(places []place) {
 		}
 		w.places[path] = &p
 	}
+	w.order = w.order[:0]
 	for path, p := range w.places {
-		if !keep[path] {
-			if w.w != nil && p.node != 0 {
-				w.w.Remove(path)
-			}
-			delete(w.places, path)
+		if keep[path] {
+			w.order = append(w.order, path)
+			continue
+		}
+		if w.w != nil && p.node != 0 {
+			w.w.Remove(path)
+		}
+		delete(w.places, path)
+	}
+	w.at = 0
+	for path, p := range w.places { // asked for at once, whatever the look's turn is
+		if p.node == 0 {
+			w.ask(path, p)
 		}
 	}
 }
 
-// look notes in t which places changed since the last look, and asks for events
-// of those that are new or were replaced.
+// look notes in t which places changed since they were looked at last, and asks
+// for events of those that were replaced.
 func (w *watch) look(t *todo) {
-	for path, p := range w.places {
-		now, there := stateOf(p.fsys, p.name)
+	for range min(perLook, len(w.order)) {
+		path := w.order[w.at%len(w.order)]
+		w.at = (w.at + 1) % len(w.order)
+		p := w.places[path]
+		now, _ := stateOf(p.fsys, p.name)
 		if now != p.seen {
 			p.seen = now
 			t.add(p.tag)
 		}
-		if w.w == nil || p.node == now.inode && there {
-			continue
+		if p.node != now.inode {
+			w.ask(path, p)
 		}
-		if p.node != 0 {
-			w.w.Remove(path) // gone with the old file, perhaps
-			p.node = 0
-		}
-		if !there {
-			continue
-		}
-		if err := w.w.Add(path); err != nil {
-			if !w.warned {
-				w.log.Warn("no file events for some mailboxes; their mail is found by looking", "path", path, "error", err.Error())
-			}
-			w.warned, p.node = true, now.inode
-			continue
-		}
-		p.node = now.inode
+	}
+}
+
+// ask asks the system for events of what stands at the path now.
+func (w *watch) ask(path string, p *place) {
+	if w.w == nil || p.still {
+		return
+	}
+	if p.node != 0 {
+		w.w.Remove(path) // gone with the old file, perhaps
+		p.node = 0
+	}
+	now, there := stateOf(p.fsys, p.name)
+	if !there {
+		return
+	}
+	p.node = now.inode
+	if err := w.w.Add(path); err != nil && !w.warned {
+		w.warned = true
+		w.log.Warn("no file events for some mailboxes; their mail is found by looking", "path", path, "error", err.Error())
 	}
 }
 
 // note takes one event. What this process does itself, moving a file out of an
 // outbox, is no news, nor is what readers skip.
 func (w *watch) note(ev fsnotify.Event, t *todo) {
-	if !ev.Has(fsnotify.Create) && !ev.Has(fsnotify.Write) || spool.Hidden(filepath.Base(ev.Name)) {
+	name := filepath.Base(ev.Name)
+	if !ev.Has(fsnotify.Create) && !ev.Has(fsnotify.Write) || spool.Hidden(name) || !strings.HasSuffix(name, ".json") {
 		return
 	}
-	p, ok := w.places[ev.Name]
-	if !ok {
-		p, ok = w.places[filepath.Dir(ev.Name)]
-	}
-	if ok {
+	if p, ok := w.places[filepath.Dir(ev.Name)]; ok {
 		t.add(p.tag)
 	}
 }
@@ -162,7 +186,7 @@ func placesOf(o *office.Office, reg *registry.Registry) []place {
 	add := func(a office.Author) {
 		list = append(list, place{fsys: a.Box.FS, name: a.Box.Path(spool.Outbox), tag: a.Tag()})
 		if a.AID != "" {
-			list = append(list, place{fsys: a.Box.FS, name: a.Box.Path(spool.Receipts), tag: a.Tag()})
+			list = append(list, place{fsys: a.Box.FS, name: a.Box.Path(spool.Receipts), tag: a.Tag(), still: true})
 		}
 	}
 	for _, name := range []string{office.Human, office.Postroom} {
