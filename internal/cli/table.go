@@ -13,6 +13,8 @@ func Commands() []Command {
 		channelCommand(),
 		officeCommand(),
 		whereCommand(),
+		verifyCommand(),
+		doctorCommand(),
 
 		primerCommand(),
 		helpCommand(),

@@ -41,16 +41,14 @@ type delivery struct {
 }
 
 // Load reads from the journal what was delivered to whom and what was done.
-// What cannot be read is passed over: Run names it.
+// A line that cannot be read is passed over, and is an error (KindCorrupt) that
+// comes with the rest of the book.
 func Load(fsys vfs.FS) (*Book, error) {
 	b := &Book{}
 	err := journal.EachMatching(fsys, time.Time{}, []byte(`"event":"d`), func(r journal.Record) error {
 		b.add(r)
 		return nil
 	})
-	if mail.KindOf(err) == mail.KindCorrupt {
-		err = nil
-	}
 	return b, err
 }
 
