@@ -13,14 +13,14 @@ import (
 	"github.com/postroom/postroom/internal/doctor"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/officetest/desk"
+	"github.com/postroom/postroom/internal/officetest"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/verify"
 )
 
 type ward struct {
-	*desk.Desk
+	*officetest.Desk
 	host doctor.Host
 	ids  map[string]mail.ID
 }
@@ -29,7 +29,7 @@ type ward struct {
 // an agent with a mailbox in its workspace, which is a git repository's.
 func newWard(t *testing.T) *ward {
 	t.Helper()
-	d := desk.New(t, "researcher", "coder")
+	d := officetest.NewDesk(t, "researcher", "coder")
 	d.Join("sandboxed", filepath.Join(d.Root, "work", ".mail"))
 	w := &ward{Desk: d, ids: map[string]mail.ID{}}
 	w.ids["done"] = d.Mail("researcher", "coder", mail.Inform, "Zero", "Done with.")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/officetest/desk"
+	"github.com/postroom/postroom/internal/officetest"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/verify"
 )
@@ -16,14 +16,14 @@ import (
 // world is an office with a conversation in it: one message done, one waiting
 // in a mailbox inside, one in a mailbox outside.
 type world struct {
-	*desk.Desk
+	*officetest.Desk
 	done, waiting, outside mail.ID
 	transcript, journal    string
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	d := desk.New(t, "researcher", "coder")
+	d := officetest.NewDesk(t, "researcher", "coder")
 	d.Join("sandboxed", filepath.Join(d.Root, "work", ".mail"))
 	w := &world{Desk: d, journal: d.Path("journal", "2026-05-30.jsonl"), transcript: d.Path("transcripts", "_inbox_coder.md")}
 	w.done = d.Mail("researcher", "coder", mail.Request, "First", "Do this.")

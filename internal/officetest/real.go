@@ -1,6 +1,4 @@
-// Package desk is an office on the real file system, for tests that look at
-// what is on the disk: messages go the whole way, through mailbox and router.
-package desk
+package officetest
 
 import (
 	"context"
@@ -12,30 +10,30 @@ import (
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/office"
-	"github.com/postroom/postroom/internal/officetest"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
-// Desk is one office under test.
+// Desk is an office on the real file system, for tests that look at what is on
+// the disk: messages go the whole way, through mailbox and router.
 type Desk struct {
 	T     testing.TB
-	Clock *officetest.Clock
+	Clock *Clock
 	Sys   office.System
 	Dir   string // of the office
 	Root  string // everything of this test is in here
 }
 
-// New makes an office with agents (aid "a-"+name) in a temporary directory.
-func New(t testing.TB, agents ...string) *Desk {
+// NewDesk makes an office with agents (aid "a-"+name) in a temporary directory.
+func NewDesk(t testing.TB, agents ...string) *Desk {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := officetest.NewClock()
-	sys := officetest.System(clock, func(dir string) (vfs.FS, error) { return vfs.OpenReal(dir) })
+	clock := NewClock()
+	sys := System(clock, func(dir string) (vfs.FS, error) { return vfs.OpenReal(dir) })
 	sys.Parallel = 8
 	d := &Desk{T: t, Clock: clock, Sys: sys, Dir: filepath.Join(root, "office"), Root: root}
 	if _, _, err := office.Create(d.Dir, sys, office.CreateOptions{PersonCheck: config.PersonCheckOff}); err != nil {
