@@ -123,6 +123,7 @@ type pass struct {
 	lookedAtFailed map[string]bool
 	wrote          bool // the pass itself put mail into an outbox
 	touched        bool // something was journalled since the last settled record
+	halfDone       bool // trailing work failed: what was journalled is not settled
 }
 
 // Pass takes the lease, routes what waits and gives the lease back. KindBusy:
@@ -170,7 +171,7 @@ func (p *pass) run(ctx context.Context) error {
 	for _, step := range []func() error{p.decisions, p.overdue, p.foldReceipts} {
 		errs = append(errs, step())
 	}
-	if p.wrote { // what those steps wrote is mail like any other
+	if p.wrote && !p.halfDone { // what those steps wrote is mail like any other
 		errs = append(errs, p.route(ctx, p.officeAndRequeued()))
 	}
 	errs = append(errs, p.settle())
@@ -253,6 +254,7 @@ func (p *pass) back(jobs []*job) error {
 	}
 	for _, step := range []func([]*job) error{p.record, p.transcribe, p.retire} {
 		if err := step(jobs); err != nil {
+			p.halfDone = true
 			return err
 		}
 	}
@@ -270,9 +272,10 @@ func hasAuthor(list []office.Author, tag string) bool {
 }
 
 // settle marks that everything before it is done, so that the next lease
-// holder has nothing to redo. Not synced: redoing is harmless.
+// holder has nothing to redo. Not synced: redoing is harmless. After trailing
+// work failed there is something to redo.
 func (p *pass) settle() error {
-	if !p.touched {
+	if !p.touched || p.halfDone {
 		return nil
 	}
 	p.touched = false
