@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"flag"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -77,6 +78,7 @@ func runVerify(ctx context.Context, e *Env, heads []journal.Head, all bool) erro
 		}
 	}
 	progress := newProgress(e)
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // what is held lives to the end: rather collect twice than hold twice
 	rep, err := verify.Run(ctx, o, verify.Options{Heads: heads, Found: show, Progress: progress.show})
 	progress.clear()
 	if err != nil {

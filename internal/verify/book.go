@@ -13,8 +13,8 @@ import (
 // Book is what the journal says about messages and deliveries, small enough to
 // hold for a million of them.
 type Book struct {
-	messages   []message
-	deliveries []delivery
+	messages   paged[message]
+	deliveries paged[delivery]
 	slots      []uint32 // open hash table: 1 + place in messages
 	aids       []string
 	places     map[string]uint32 // aid → place in aids
@@ -66,8 +66,8 @@ type Delivery struct {
 // mention.
 func (b *Book) Deliveries() iter.Seq[Delivery] {
 	return func(yield func(Delivery) bool) {
-		for i := range b.messages {
-			m := &b.messages[i]
+		for i := range b.messages.len() {
+			m := b.messages.at(i)
 			for d := range b.of(m) {
 				if !yield(Delivery{m.key.id(), b.aids[d.aid], d.seq, uint64(d.n), digestText(m.digest), d.done}) {
 					return
@@ -77,11 +77,23 @@ func (b *Book) Deliveries() iter.Seq[Delivery] {
 	}
 }
 
+// Take looks up the delivery that an index line is about, and remembers that a
+// line was seen: again says that there was one before.
+func (b *Book) Take(id mail.ID, aid string) (d Delivery, known, again bool) {
+	m := b.find(id)
+	x := b.delivery(m, aid)
+	if x == nil {
+		return d, false, false
+	}
+	again, x.indexed = x.indexed, true
+	return Delivery{id, aid, x.seq, uint64(x.n), digestText(m.digest), x.done}, true, again
+}
+
 // of yields a message's deliveries in the order of the journal.
 func (b *Book) of(m *message) iter.Seq[*delivery] {
 	return func(yield func(*delivery) bool) {
-		for at := m.first; at != 0; at = b.deliveries[at-1].next {
-			if !yield(&b.deliveries[at-1]) {
+		for at := m.first; at != 0; at = b.deliveries.at(int(at - 1)).next {
+			if !yield(b.deliveries.at(int(at - 1))) {
 				return
 			}
 		}
@@ -132,13 +144,12 @@ func (b *Book) deliver(m *message, r journal.Record) {
 			Text: string(r.ID) + " was delivered to " + mail.Neutralise(r.Agent, false) + " twice"})
 		return
 	}
-	place := uint32(len(b.deliveries) + 1)
 	at := &m.first
 	for *at != 0 {
-		at = &b.deliveries[*at-1].next
+		at = &b.deliveries.at(int(*at - 1)).next
 	}
-	*at = place // before append: it may point into deliveries
-	b.deliveries = append(b.deliveries, delivery{seq: r.Seq, n: uint32(r.N), aid: b.agent(r.AID)})
+	b.deliveries.add(delivery{seq: r.Seq, n: uint32(r.N), aid: b.agent(r.AID)})
+	*at = uint32(b.deliveries.len())
 }
 
 func (b *Book) agent(aid string) uint32 {
@@ -176,22 +187,21 @@ func (b *Book) find(id mail.ID) *message {
 	return b.message(k, false)
 }
 
-// message finds a message's place, making it if wanted. The pointer is good
-// until the next one is made.
+// message finds a message's place, making it if wanted.
 func (b *Book) message(k key, create bool) *message {
-	if 4*(len(b.messages)+1) > 3*len(b.slots) {
+	if 4*(b.messages.len()+1) > 3*len(b.slots) {
 		b.grow()
 	}
 	for i := k.hash(); ; i++ {
 		slot := &b.slots[i&uint32(len(b.slots)-1)]
 		switch {
-		case *slot != 0 && b.messages[*slot-1].key == k:
-			return &b.messages[*slot-1]
+		case *slot != 0 && b.messages.at(int(*slot-1)).key == k:
+			return b.messages.at(int(*slot - 1))
 		case *slot != 0:
 		case create:
-			b.messages = append(b.messages, message{key: k})
-			*slot = uint32(len(b.messages))
-			return &b.messages[len(b.messages)-1]
+			m := b.messages.add(message{key: k})
+			*slot = uint32(b.messages.len())
+			return m
 		default:
 			return nil
 		}
@@ -200,8 +210,8 @@ func (b *Book) message(k key, create bool) *message {
 
 func (b *Book) grow() {
 	b.slots = make([]uint32, max(1024, 2*len(b.slots)))
-	for at := range b.messages {
-		for i := b.messages[at].key.hash(); ; i++ {
+	for at := range b.messages.len() {
+		for i := b.messages.at(at).key.hash(); ; i++ {
 			if slot := &b.slots[i&uint32(len(b.slots)-1)]; *slot == 0 {
 				*slot = uint32(at + 1)
 				break

@@ -123,15 +123,15 @@ func (v *run) journal() error {
 	for _, f := range v.book.conflicts {
 		v.found(f)
 	}
-	v.rep.Messages, v.rep.Deliveries = len(v.book.messages), len(v.book.deliveries)
+	v.rep.Messages, v.rep.Deliveries = v.book.messages.len(), v.book.deliveries.len()
 	return nil
 }
 
 // messages compares, in the order of the journal, each message's office copy
 // and its deliveries.
 func (v *run) messages() error {
-	for i := range v.book.messages {
-		m := &v.book.messages[i]
+	for i := range v.book.messages.len() {
+		m := v.book.messages.at(i)
 		if !m.known {
 			continue
 		}
