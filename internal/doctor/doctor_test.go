@@ -266,21 +266,38 @@ func diskFaults() []fault {
 				w.Sys.Version = was
 			}},
 		{name: "audit never ran", check: "audit", what: "nothing was ever committed", fix: "post audit now",
-			do:   func(t *testing.T, w *ward) { w.setPolicy(t, `audit = "none"`, `audit = "git"`) },
-			cure: func(t *testing.T, w *ward) { w.write(t, w.Path("audit.json"), `{"v":1,"last":"2026-05-30T14:03:11Z"}`) }},
-		{name: "audit fails", check: "audit", what: "index.lock exists", fix: "post audit now",
+			do: func(t *testing.T, w *ward) { w.setPolicy(t, `audit = "none"`, `audit = "git"`) },
+			cure: func(t *testing.T, w *ward) {
+				w.write(t, w.Path("audit.json"), `{"v":1,"last":{"at":"2026-05-30T14:03:11Z"},"failures":0}`)
+			}},
+		{name: "audit fails", check: "audit", what: "3 times in a row: index.lock exists", fix: "post audit now",
 			do: func(t *testing.T, w *ward) {
 				w.setPolicy(t, `audit = "none"`, `audit = "git"`)
-				w.write(t, w.Path("audit.json"), `{"v":1,"error":"index.lock exists"}`)
+				w.write(t, w.Path("audit.json"), `{"v":1,"failures":3,"error":{"at":"2026-05-30T14:03:11Z","kind":"store","text":"index.lock exists"}}`)
 			},
 			cure: func(t *testing.T, w *ward) { w.write(t, w.Path("audit.json"), `{"v":1}`) }},
+		{name: "audit locked", check: "audit", what: "a stale lock stops the audit: HEAD.lock", fix: "post audit now",
+			do: func(t *testing.T, w *ward) {
+				w.setPolicy(t, `audit = "none"`, `audit = "git"`)
+				w.write(t, w.Path("audit.json"), `{"v":1,"locks":[{"name":"HEAD.lock","stale":true,"why":"10 m old"}]}`)
+			},
+			cure: func(t *testing.T, w *ward) { w.write(t, w.Path("audit.json"), `{"v":1}`) }},
+		{name: "old serve", check: "stale copy", what: "post serve runs as process 12 with postd 0.0.9", fix: "kill 12", stays: true,
+			do: func(t *testing.T, w *ward) {
+				w.write(t, w.Path("serve.lock"), `{"pid":12,"host":"test","version":"postd 0.0.9"}`)
+				f, err := w.Office().FS.OpenFile("serve.lock", os.O_RDWR, 0)
+				must(t, err)
+				_, err = f.TryLock()
+				must(t, err)
+				t.Cleanup(func() { f.Close() })
+			}},
 		{name: "audit behind", check: "audit", what: "behind", fix: "post audit now",
 			do: func(t *testing.T, w *ward) {
 				w.setPolicy(t, `audit = "none"`, `audit = "git"`)
-				w.write(t, w.Path("audit.json"), `{"v":1,"last_commit":"2026-05-29T14:03:11Z"}`)
+				w.write(t, w.Path("audit.json"), `{"v":1,"since":"2026-05-29T14:03:11Z"}`)
 			},
 			cure: func(t *testing.T, w *ward) {
-				w.write(t, w.Path("audit.json"), `{"v":1,"last_commit":"2026-05-30T14:03:11Z"}`)
+				w.write(t, w.Path("audit.json"), `{"v":1,"since":"2026-05-30T14:03:11Z"}`)
 			}},
 	}
 }

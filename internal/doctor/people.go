@@ -23,6 +23,9 @@ const (
 
 // nothingRuns says in words that nothing routes by itself, or "".
 func (x *exam) nothingRuns() string {
+	if _, runs := x.served(); runs {
+		return ""
+	}
 	at, known := x.lastPass()
 	if known && x.Sys.Now().Sub(at) < routing {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// routers looks in /proc for programs of ours that route always.
+// routers looks in /proc for post route --watch. A post serve is known by its
+// lock.
 func routers() (list []string, ok bool) {
 	names, err := os.ReadDir("/proc")
 	if err != nil {
@@ -30,16 +31,10 @@ func routers() (list []string, ok bool) {
 	return list, true
 }
 
-// routes reports whether a command line is one of ours that routes always.
+// routes reports whether a command line is one of post route --watch.
 func routes(argv [][]byte) bool {
 	has := func(arg string) bool {
 		return slices.ContainsFunc(argv[1:], func(a []byte) bool { return string(a) == arg })
 	}
-	switch filepath.Base(string(argv[0])) {
-	case "postd":
-		return has("serve")
-	case "post":
-		return has("serve") || has("route") && has("--watch")
-	}
-	return false
+	return filepath.Base(string(argv[0])) == "post" && has("route") && has("--watch")
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,49 +49,116 @@ const auditFile = "audit.json"
 // auditLate is how far the audit may lie behind.
 const auditLate = time.Hour
 
-// checkAudit looks at the state of the git audit. It goes by what the file's
-// fields are called and takes nothing for granted, so that another version's
-// file is no trouble.
+// auditState is what is read of auditFile; whatever another version has there
+// besides, or otherwise, is no trouble.
+type auditState struct {
+	Last struct {
+		At time.Time `json:"at"`
+	} `json:"last"`
+	Since    time.Time       `json:"since"` // the last good comparison
+	Failures int             `json:"failures"`
+	Error    json.RawMessage `json:"error"` // {"text":…}
+	Locks    []struct {
+		Name    string `json:"name"`
+		Stale   bool   `json:"stale"`
+		Removed bool   `json:"removed"`
+		Why     string `json:"why"`
+	} `json:"locks"`
+	Growth struct {
+		Error string `json:"error"`
+	} `json:"growth"`
+}
+
+// checkAudit looks at the state of the git audit.
 func (x *exam) checkAudit() {
 	if x.o.Config.Policy.Audit != "git" {
 		return
 	}
-	where := x.o.FS.Path(auditFile)
-	f := Finding{Check: "audit", Severity: Warning, Where: where, Why: "the history in git is not kept up; mail is not affected", Fix: "post audit now"}
+	if what := x.auditFault(); what != "" {
+		x.add(Finding{Check: "audit", Severity: Warning, Where: x.o.FS.Path(auditFile), What: what,
+			Why: "the history in git is not kept up; mail is not affected", Fix: "post audit now"})
+	}
+}
+
+func (x *exam) auditFault() string {
 	data, _, err := spool.ReadFile(x.o.FS, auditFile, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		f.What = "audit is set to git, and nothing was ever committed"
-		x.add(f)
-		return
+		return "audit is set to git, and nothing was ever committed"
 	}
-	var state map[string]any
+	var s auditState
 	if err == nil {
-		err = json.Unmarshal(data, &state)
+		err = json.Unmarshal(data, &s)
 	}
 	if err != nil {
-		f.What = "the state of the audit cannot be read: " + err.Error()
-		x.add(f)
-		return
+		return "the state of the audit cannot be read: " + err.Error()
 	}
-	var last time.Time
-	for _, k := range slices.Sorted(maps.Keys(state)) {
-		text, ok := state[k].(string)
-		if !ok || text == "" {
-			continue
-		}
-		if strings.Contains(k, "error") || strings.Contains(k, "problem") {
-			f.What = "the audit fails: " + mail.Neutralise(text, false)
-			x.add(f)
-			return
-		}
-		if t, err := time.Parse(time.RFC3339, text); err == nil && t.After(last) {
-			last = t
+	for _, l := range s.Locks {
+		if l.Stale && !l.Removed {
+			return "a stale lock stops the audit: " + mail.Neutralise(l.Name+" ("+l.Why+")", false)
 		}
 	}
-	pass, routed := x.lastPass()
-	if !last.IsZero() && routed && pass.Sub(last) > auditLate {
-		f.What = "the audit is " + ago(pass.Sub(last)) + " behind"
-		x.add(f)
+	if text := troubleText(s.Error); text != "" {
+		return "the audit fails, " + count(max(s.Failures, 1), "time", "times") + " in a row: " + mail.Neutralise(text, false)
+	}
+	if s.Growth.Error != "" {
+		return "the audit's repository cannot be packed: " + mail.Neutralise(s.Growth.Error, false)
+	}
+	last := s.Since
+	if s.Last.At.After(last) {
+		last = s.Last.At
+	}
+	if pass, routed := x.lastPass(); !last.IsZero() && routed && pass.Sub(last) > auditLate {
+		return "the audit is " + ago(pass.Sub(last)) + " behind"
+	}
+	return ""
+}
+
+// troubleText reads the failure that lasts: a text, or an object that has one.
+func troubleText(raw json.RawMessage) string {
+	var object struct {
+		Text string `json:"text"`
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	if json.Unmarshal(raw, &object) == nil {
+		return object.Text
+	}
+	return ""
+}
+
+// serveLock is the file whose lock says that post serve runs in this office.
+const serveLock = "serve.lock"
+
+// served reports whether post serve runs here, and what it says of itself.
+func (x *exam) served() (h spool.Holder, runs bool) {
+	f, err := x.o.FS.OpenFile(serveLock, os.O_RDWR, 0)
+	if err != nil {
+		return h, false
+	}
+	defer f.Close()
+	if free, err := f.TryLock(); free || err != nil {
+		return h, false
+	}
+	data, _, err := spool.ReadFile(x.o.FS, serveLock, 4096)
+	if err == nil {
+		err = json.Unmarshal(data, &h)
+	}
+	if err != nil {
+		h = spool.Holder{} // it says nothing of itself
+	}
+	return h, true
+}
+
+// checkServe tells of a serve of another version: it was not started again
+// after an update.
+func (x *exam) checkServe() {
+	h, runs := x.served()
+	version := func(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
+	if runs && h.Version != "" && version(h.Version) != version(x.Sys.Version) {
+		x.add(Finding{Check: "stale copy", Severity: Warning, Where: x.o.FS.Path(serveLock), What: "post serve runs as process " + strconv.Itoa(h.PID) + " with " + mail.Neutralise(h.Version, false) + ", and this is " + x.Sys.Version,
+			Why: "it was not started again after an update", Fix: "kill " + strconv.Itoa(h.PID) + ", then post serve"})
 	}
 }
 
