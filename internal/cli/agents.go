@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
@@ -137,9 +140,9 @@ func viewAgent(o *office.Office, r registry.Entry, owed debt.Book) agentView {
 			v.Owes++
 		}
 	}
-	box, err := o.Box(r)
+	a, err := o.Author(r)
 	if err == nil {
-		err = v.lookInto(box, o.Sys.Now())
+		err = v.lookInto(&mailbox.Mailbox{Office: o, Author: a, Entry: r}, o.Sys.Now())
 	}
 	if err != nil {
 		v.Problem = err.Error()
@@ -147,28 +150,24 @@ func viewAgent(o *office.Office, r registry.Entry, owed debt.Book) agentView {
 	return v
 }
 
-func (v *agentView) lookInto(box spool.Box, now time.Time) error {
-	seen, read, err := readReceipts(box)
+func (v *agentView) lookInto(box *mailbox.Mailbox, now time.Time) error {
+	seen, err := lastReceipt(box.Author.Box)
 	if err != nil {
 		return err
 	}
-	if sent := box.OpenClock().Last; sent.Valid() && !mail.Drifted(sent, now, 0) && sent.Time().After(seen) {
-		seen = sent.Time()
+	if id := box.Author.Box.OpenClock().Last; id.Valid() && !mail.Drifted(id, now, 0) && id.Time().After(seen) {
+		seen = id.Time()
 	}
 	if !seen.IsZero() {
 		v.LastSeen, v.Presence = &seen, presence(now.Sub(seen))
 	}
-	names, err := box.FS.ReadNames(box.Path(spool.Inbox))
+	items, err := box.List(true)
 	if err != nil {
 		return err
 	}
-	for _, n := range names {
-		id, err := mail.ParseID(strings.TrimSuffix(n, ".json"))
-		if err != nil || spool.Hidden(n) || read[id] {
-			continue
-		}
-		v.Unread++
-		if t := id.Time(); v.Oldest == nil || t.Before(*v.Oldest) {
+	v.Unread = len(items)
+	for _, it := range items {
+		if t := it.ID.Time(); v.Oldest == nil || t.Before(*v.Oldest) {
 			v.Oldest = &t
 		}
 	}
@@ -185,27 +184,32 @@ func presence(since time.Duration) string {
 	return "stale"
 }
 
-// maxReceipts bounds what is read of a mailbox's receipts.
-const maxReceipts = 64 << 20
-
-// readReceipts returns when the owner last did anything, and what it has read.
-func readReceipts(box spool.Box) (last time.Time, read map[mail.ID]bool, err error) {
-	data, _, err := spool.ReadFile(box.FS, box.Path(spool.Receipts), maxReceipts)
+// lastReceipt says when the owner last did anything; zero if it never did.
+func lastReceipt(box spool.Box) (time.Time, error) {
+	const tail = 64 << 10
+	f, err := box.FS.OpenFile(box.Path(spool.Receipts), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return last, nil, nil
+		return time.Time{}, nil
 	}
 	if err != nil {
-		return last, nil, err
+		return time.Time{}, err
 	}
-	list, _, _ := mail.ParseReceipts(data)
-	read = map[mail.ID]bool{}
-	for _, r := range list {
-		if r.At.After(last) {
-			last = r.At
-		}
-		if (r.Event == mail.EventRead && r.Part == r.Parts) || r.Event == mail.EventDone {
-			read[r.ID] = true
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return time.Time{}, err
+	}
+	from := max(0, fi.Size()-tail)
+	buf := make([]byte, fi.Size()-from)
+	if n, err := f.ReadAt(buf, from); err != nil && err != io.EOF {
+		return time.Time{}, err
+	} else {
+		buf = buf[:n]
+	}
+	for _, line := range mail.LinesBackward(buf, from == 0) {
+		if r, err := mail.ParseReceipt(line); err == nil {
+			return r.At, nil
 		}
 	}
-	return last, read, nil
+	return time.Time{}, nil
 }

@@ -35,6 +35,9 @@ func (e *Env) showHelp(name string) error {
 		cmd, table = c, c.Subs
 	}
 	e.Out.Printf("%s", commandHelp(name, cmd))
+	if t, is := topic(name); is { // office is both
+		e.Out.Printf("\n%s", t)
+	}
 	return nil
 }
 

@@ -154,7 +154,12 @@ func (j *joining) register(e *Env, c *Change) error {
 		notify = []string{"none"}
 	}
 	box := filepath.Join(c.Office.Dir, office.AgentsDir, j.name)
-	if j.mailbox != "" {
+	switch {
+	case j.mailbox == "":
+	case inside(j.mailbox, c.Office.Dir) || j.mailbox == c.Office.Dir:
+		return &mail.Error{Op: e.name, Kind: mail.KindInvalid, Addr: j.mailbox,
+			Err: errors.New("lies in the office"), Hint: "leave out --mailbox; the office has a place for it"}
+	default:
 		box = j.mailbox
 	}
 	j.entry = registry.Entry{
@@ -165,7 +170,7 @@ func (j *joining) register(e *Env, c *Change) error {
 	if err := c.Reg.Add(j.entry); err != nil {
 		return suggestFree(err, c.Reg, j.name)
 	}
-	if err := makeBox(c.Office, box, j.entry); err != nil {
+	if err := makeBox(c.Office, j.entry); err != nil {
 		return err
 	}
 	j.made = true
@@ -183,15 +188,17 @@ func (j *joining) by() string {
 	return "a person"
 }
 
-func makeBox(o *office.Office, dir string, e registry.Entry) error {
-	if dir != filepath.Join(o.Dir, office.AgentsDir, e.Name) {
-		if inside(dir, o.Dir) || dir == o.Dir {
-			return &mail.Error{Op: "make mailbox", Kind: mail.KindInvalid, Addr: dir,
-				Err: errors.New("lies in the office"), Hint: "leave out --mailbox; the office has a place for it"}
-		}
+// makeBox makes what the agent's mailbox lacks.
+func makeBox(o *office.Office, e registry.Entry) error {
+	dir := filepath.Dir(e.InboxPath)
+	if !inside(dir, o.Dir) {
 		return o.MakeOutside(dir, e.Name, e.AID)
 	}
-	if err := o.SystemBox(e.Name).Make(); err != nil {
+	box, err := o.Box(e)
+	if err == nil {
+		err = box.Make()
+	}
+	if err != nil {
 		return &mail.Error{Op: "make mailbox", Kind: mail.KindStore, Addr: dir, Err: err}
 	}
 	return nil
@@ -237,7 +244,7 @@ func (j *joining) again(e *Env, c *Change, known registry.Entry, notify []string
 		return err
 	}
 	j.entry, _ = c.Reg.EntryByAID(known.AID)
-	return makeBox(c.Office, filepath.Dir(known.InboxPath), j.entry) // what went missing comes back
+	return makeBox(c.Office, j.entry) // what went missing comes back
 }
 
 // unbound refuses a session that is another agent, and a name that another
@@ -251,7 +258,7 @@ func (j *joining) unbound(e *Env, c *Change, aid string) error {
 		return &mail.Error{Op: e.name, Kind: mail.KindIdentity, Addr: j.name,
 			Err: errors.New("this session is " + b.Name + " already"), Hint: "go on as " + b.Name + "; one session is one agent"}
 	}
-	if b, ok := user.Session(holderKey(c.Office, aid)); ok && aid != "" && b.Name != key {
+	if b, ok := user.Session(holderKey(c.Office, aid)); ok && aid != "" && b.Name != "" && b.Name != key {
 		return &mail.Error{Op: e.name, Kind: mail.KindConflict, Addr: j.name,
 			Err: errors.New("another session of this workspace holds the name"),
 			Hint: "join under another name, such as " + freeName(c.Reg, j.name) +

@@ -28,16 +28,28 @@ func (e *Entry) fields() []field {
 
 func (c *Channel) fields() []field { return []field{{"name", &c.Name}, {"members", &c.Members}} }
 
-func decodeEntry(raw []byte) (e Entry, err error) {
-	// The quick way is good if it loses nothing: no other field, none twice.
-	if json.Unmarshal(raw, &e) == nil {
-		if again := appendLine(nil, e.fields(), nil, true); bytes.Equal(again[:len(again)-1], raw) {
-			return e, nil
+func decodeEntry(raw []byte) (Entry, error) {
+	var e Entry
+	if !quick(raw, e.fields()) {
+		e = Entry{}
+		var err error
+		if e.Extra, err = decodeFields(raw, e.fields()); err != nil {
+			return e, err
 		}
 	}
-	e = Entry{}
-	e.Extra, err = decodeFields(raw, e.fields())
-	return e, err
+	if e.Transcript == "" {
+		e.Transcript = defaultTranscript(e.Name)
+	}
+	return e, nil
+}
+
+// appendEntry appends an agent's JSON; the usual transcript goes without
+// saying.
+func appendEntry(b []byte, e Entry) []byte {
+	if e.Transcript == defaultTranscript(e.Name) {
+		e.Transcript = ""
+	}
+	return appendObject(b, e.fields(), e.Extra)
 }
 
 func decodeChannel(raw []byte) (c Channel, err error) {
@@ -98,12 +110,12 @@ func eachField(raw []byte, fn func(string, json.RawMessage) error) error {
 // encode writes d in the canonical layout, checksum included.
 func encode(d *document) []byte {
 	b := []byte(head)
-	for i := range d.agents {
-		b = appendLine(b, d.agents[i].fields(), d.agents[i].Extra, i == len(d.agents)-1)
+	for i, e := range d.agents {
+		b = endLine(appendEntry(b, e), i == len(d.agents)-1)
 	}
 	b = append(b, channelHead...)
-	for i := range d.channels {
-		b = appendLine(b, d.channels[i].fields(), d.channels[i].Extra, i == len(d.channels)-1)
+	for i, c := range d.channels {
+		b = endLine(appendObject(b, c.fields(), c.Extra), i == len(d.channels)-1)
 	}
 	b = append(b, "],\n"...)
 	if len(d.retired) > 0 {
@@ -116,7 +128,14 @@ func encode(d *document) []byte {
 	return appendCRC(b, checksum(b))
 }
 
-func appendLine(b []byte, fields []field, extra map[string]json.RawMessage, last bool) []byte {
+func endLine(b []byte, last bool) []byte {
+	if last {
+		return append(b, '\n')
+	}
+	return append(b, ",\n"...)
+}
+
+func appendObject(b []byte, fields []field, extra map[string]json.RawMessage) []byte {
 	b = append(b, '{')
 	for _, f := range fields {
 		if zero(f.ptr) {
@@ -130,10 +149,7 @@ func appendLine(b []byte, fields []field, extra map[string]json.RawMessage, last
 	for _, k := range slices.Sorted(maps.Keys(extra)) {
 		b = appendRaw(append(appendString(append(b, ','), k), ':'), extra[k])
 	}
-	if last {
-		return append(b, "}\n"...)
-	}
-	return append(b, "},\n"...)
+	return append(b, '}')
 }
 
 func zero(ptr any) bool {

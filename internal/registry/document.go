@@ -152,7 +152,7 @@ func (p *parser) member(key string) error {
 	if err := p.dec.Decode(&value); err != nil {
 		return err
 	}
-	if key != "crc32c" {
+	if key != "crc32" {
 		if p.doc.extra == nil {
 			p.doc.extra = map[string]json.RawMessage{}
 		}
@@ -266,7 +266,7 @@ func (e *Entry) check() error {
 	if e.Workspace != "" && !filepath.IsAbs(e.Workspace) {
 		return fmt.Errorf("agent %s: workspace %q is not absolute", e.Name, e.Workspace)
 	}
-	if strings.ContainsAny(e.Transcript, "/\\\x00") || strings.HasPrefix(e.Transcript, ".") {
+	if !validFile(e.Transcript) {
 		return fmt.Errorf("agent %s: transcript %q is not a file name", e.Name, e.Transcript)
 	}
 	for _, s := range slices.Concat([]string{e.InboxPath, e.Workspace, e.Role, e.Runtime}, e.Notify, e.Launch) {
@@ -282,6 +282,15 @@ func validAID(s string) bool {
 	ok := len(s) > 0 && len(s) <= 64
 	for _, c := range []byte(s) {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
+	}
+	return ok
+}
+
+// validFile accepts what package transcript takes as a name, and "".
+func validFile(s string) bool {
+	ok := len(s) <= 255 && !strings.HasPrefix(s, ".")
+	for _, c := range []byte(s) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte(".-_+@", c) >= 0)
 	}
 	return ok
 }

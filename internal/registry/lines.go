@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/postroom/postroom/internal/policy"
@@ -21,7 +22,7 @@ const (
 	lineArch    = `,"archived":true`
 	lineAliases = `,"aliases":[`
 	lineTrans   = `,"transcript":"`
-	crcHead     = `"crc32c":"`
+	crcHead     = `"crc32":"`
 	crcTail     = "\"}\n"
 	crcLen      = len(crcHead) + 8 + len(crcTail)
 )
@@ -30,6 +31,7 @@ const (
 type line struct {
 	off, size  int // of the JSON object in the file
 	archived   bool
+	key        []byte // aid to name, as in the file
 	aid, name  []byte
 	transcript []byte
 	aliases    []byte // `"a","b"`
@@ -42,40 +44,56 @@ type index []byte
 
 const lineFixed = 4 + 4 + 1 + 1 + 1 + 2 + 4 // offset, size, archived, and four lengths
 
-func (ix index) add(l line) index {
-	ix = binary.LittleEndian.AppendUint32(ix, uint32(l.off))
-	ix = binary.LittleEndian.AppendUint32(ix, uint32(l.size))
-	flag := byte(0)
+// keyGap is what stands between aid and name in the file, and is copied along:
+// one copy costs less than two.
+const keyGap = `"` + lineName
+
+func (ix index) add(l *line) index {
+	n := len(ix)
+	ix = append(slices.Grow(ix, lineFixed+len(l.key))[:n+lineFixed], l.key...)
+	b := ix[n : n+lineFixed]
+	binary.LittleEndian.PutUint32(b[0:], uint32(l.off))
+	binary.LittleEndian.PutUint32(b[4:], uint32(l.size))
+	b[8], b[9], b[10] = 0, byte(len(l.aid)), byte(len(l.name))
 	if l.archived {
-		flag = 1
+		b[8] = 1
 	}
-	ix = append(ix, flag, byte(len(l.aid)), byte(len(l.name)))
-	ix = binary.LittleEndian.AppendUint16(ix, uint16(len(l.transcript)))
-	ix = binary.LittleEndian.AppendUint32(ix, uint32(len(l.aliases)))
-	return append(append(append(append(ix, l.aid...), l.name...), l.transcript...), l.aliases...)
+	binary.LittleEndian.PutUint16(b[11:], uint16(len(l.transcript)))
+	binary.LittleEndian.PutUint32(b[13:], uint32(len(l.aliases)))
+	if len(l.transcript)+len(l.aliases) > 0 {
+		ix = append(append(ix, l.transcript...), l.aliases...)
+	}
+	return ix
+}
+
+// sizes returns the lengths of the first line's aid, name, transcript and
+// aliases, and of all of the line.
+func (ix index) sizes() (aid, name, trans, aliases, all int) {
+	b := ix[:lineFixed]
+	aid, name, trans = int(b[9]), int(b[10]), int(binary.LittleEndian.Uint16(b[11:]))
+	aliases = int(binary.LittleEndian.Uint32(b[13:]))
+	return aid, name, trans, aliases, lineFixed + aid + len(keyGap) + name + trans + aliases
 }
 
 // next cuts the first line off a non-empty index.
 func (ix index) next() (line, index) {
+	aid, name, trans, _, all := ix.sizes()
 	l := line{
 		off: int(binary.LittleEndian.Uint32(ix)), size: int(binary.LittleEndian.Uint32(ix[4:])),
 		archived: ix[8] == 1,
 	}
-	aid, name := int(ix[9]), int(ix[10])
-	trans, aliases := int(binary.LittleEndian.Uint16(ix[11:])), int(binary.LittleEndian.Uint32(ix[13:]))
-	ix = ix[lineFixed:]
-	l.aid, ix = ix[:aid], ix[aid:]
-	l.name, ix = ix[:name], ix[name:]
-	l.transcript, ix = ix[:trans], ix[trans:]
-	l.aliases, ix = ix[:aliases], ix[aliases:]
-	return l, ix
+	rest := ix[lineFixed:all]
+	l.aid, rest = rest[:aid], rest[aid+len(keyGap):]
+	l.name, rest = rest[:name], rest[name:]
+	l.transcript, l.aliases = rest[:trans], rest[trans:]
+	return l, ix[all:]
 }
 
 func (l line) agent() policy.Agent {
 	return policy.Agent{Name: string(l.name), AID: string(l.aid), Archived: l.archived, Transcript: l.file()}
 }
 
-// file returns the transcript's name; the usual one is not in the index.
+// file returns the transcript's name; the usual one is not written down.
 func (l line) file() string {
 	if len(l.transcript) == 0 {
 		return defaultTranscript(string(l.name))
@@ -87,42 +105,30 @@ func defaultTranscript(name string) string { return "_inbox_" + name + ".md" }
 
 // cutLine cuts the start of an agent's line. Nothing vouches for raw yet, so
 // every step may find that it is something else.
-func cutLine(raw []byte) (l line, ok bool) {
+func cutLine(raw []byte, l *line) (ok bool) {
 	rest, ok := cutPrefix(raw, lineAID)
 	if l.aid, rest, ok = cutQuoted(rest, ok); !ok || len(l.aid) > 255 {
-		return l, false
+		return false
 	}
 	rest, ok = cutPrefix(rest, lineName)
 	if l.name, rest, ok = cutQuoted(rest, ok); !ok || len(l.name) > 255 {
-		return l, false
+		return false
 	}
+	l.key = raw[len(lineAID) : len(lineAID)+len(l.aid)+len(keyGap)+len(l.name)]
 	if after, found := cutPrefix(rest, lineArch); found {
 		l.archived, rest = true, after
 	}
 	if after, found := cutPrefix(rest, lineAliases); found {
 		end := bytes.IndexByte(after, ']')
 		if end < 0 {
-			return l, false
+			return false
 		}
 		l.aliases, rest = after[:end], after[end+1:]
 	}
 	if after, found := cutPrefix(rest, lineTrans); found {
-		if l.transcript, _, ok = cutQuoted(after, true); !ok || len(l.transcript) > 0xffff {
-			return l, false
-		}
-		if usual(l.transcript, l.name) {
-			l.transcript = nil
-		}
+		l.transcript, _, ok = cutQuoted(after, true)
 	}
-	return l, true
-}
-
-// usual reports whether transcript is defaultTranscript(name).
-func usual(transcript, name []byte) bool {
-	const before, after = "_inbox_", ".md"
-	n := len(before) + len(name)
-	return len(transcript) == n+len(after) && string(transcript[:len(before)]) == before &&
-		bytes.Equal(transcript[len(before):n], name) && string(transcript[n:]) == after
+	return ok && len(l.transcript) <= 0xffff
 }
 
 func cutPrefix(b []byte, prefix string) ([]byte, bool) {
@@ -133,13 +139,14 @@ func cutPrefix(b []byte, prefix string) ([]byte, bool) {
 }
 
 // cutQuoted cuts at the closing quote. Names, aids and names of transcripts
-// need no JSON escape.
+// need no JSON escape, and are too short for anything but a plain loop.
 func cutQuoted(b []byte, ok bool) (value, rest []byte, found bool) {
-	i := bytes.IndexByte(b, '"')
-	if !ok || i < 0 {
-		return nil, b, false
+	for i, c := range b {
+		if c == '"' {
+			return b[:i], b[i+1:], ok
+		}
 	}
-	return b[:i], b[i+1:], true
+	return nil, b, false
 }
 
 // lines yields the agents' lines in file order.
@@ -159,19 +166,27 @@ func (r *Registry) byName(name string) (line, bool) {
 		return line{}, false
 	}
 	quoted := []byte(`"` + name + `"`)
-	for l := range r.lines() {
-		if string(l.name) == name || len(l.aliases) > 0 && bytes.Contains(l.aliases, quoted) {
+	for rest := r.index; len(rest) > 0; {
+		aid, n, _, aliases, all := rest.sizes()
+		at := lineFixed + aid + len(keyGap)
+		if n == len(name) && string(rest[at:at+n]) == name ||
+			aliases > 0 && bytes.Contains(rest[all-aliases:all], quoted) {
+			l, _ := rest.next()
 			return l, true
 		}
+		rest = rest[all:]
 	}
 	return line{}, false
 }
 
 func (r *Registry) byAID(aid string) (line, bool) {
-	for l := range r.lines() {
-		if string(l.aid) == aid {
+	for rest := r.index; len(rest) > 0; {
+		n, _, _, _, all := rest.sizes()
+		if n == len(aid) && string(rest[lineFixed:lineFixed+n]) == aid {
+			l, _ := rest.next()
 			return l, true
 		}
+		rest = rest[all:]
 	}
 	return line{}, false
 }

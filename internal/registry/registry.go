@@ -35,7 +35,7 @@ type Entry struct {
 	Name       string    `json:"name"`
 	Archived   bool      `json:"archived,omitempty"`
 	Aliases    []string  `json:"aliases,omitempty"`    // earlier names, still good as addresses
-	Transcript string    `json:"transcript,omitempty"` // file name in transcripts/; "" is _inbox_NAME.md of the name at joining
+	Transcript string    `json:"transcript,omitempty"` // file name in transcripts/; never "" when read
 	Role       string    `json:"role,omitempty"`
 	InboxPath  string    `json:"inbox_path,omitempty"` // absolute path of the mailbox's inbox/
 	Workspace  string    `json:"workspace,omitempty"`  // absolute path; "" if none

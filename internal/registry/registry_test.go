@@ -407,10 +407,7 @@ func TestSaveCrash(t *testing.T) {
 			if names != 1 && names != 2 || !crashed && names != 2 {
 				t.Fatalf("crash after %v: %d agents", f.Calls(), names)
 			}
-			if err := after.Archive("a-coder", true); err == nil {
-				err = after.Save(s)
-			}
-			if err != nil {
+			if err := errors.Join(after.Archive("a-coder", true), after.Save(s)); err != nil {
 				t.Fatalf("saving after a crash after %v: %v", f.Calls(), err)
 			}
 		}

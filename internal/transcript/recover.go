@@ -26,8 +26,8 @@ const (
 // completes a section whose start is there (or nothing of it) from what section
 // returns, and cuts the file back to the offset if other bytes stand there or
 // the section cannot be had. What follows the section's place is kept beside
-// the file before a cut takes it along. Bytes before the offset never change. Sync makes the
-// result durable.
+// the file before a cut takes it along. Bytes before the offset never change.
+// Sync makes the result durable.
 func Recover(fsys vfs.FS, in Intent, section func() ([]byte, error)) (Outcome, error) {
 	const op = "recover transcript"
 	f, size, err := open(fsys, in.File, os.O_RDWR)

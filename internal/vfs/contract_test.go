@@ -29,6 +29,12 @@ func eachSystem(t *testing.T, test func(t *testing.T, s system)) {
 		t.Parallel()
 		test(t, openReal(t, t.TempDir()))
 	})
+	t.Run("real without openat2", func(t *testing.T) {
+		t.Parallel()
+		s := openReal(t, t.TempDir())
+		Walk(s.FS.(*Real))
+		test(t, s)
+	})
 	t.Run("mem", func(t *testing.T) {
 		t.Parallel()
 		m := newMem()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -16,13 +17,14 @@ import (
 
 // Real is a directory of the operating system's file system.
 //
-// It opens every component of a name by itself with O_NOFOLLOW, from the root
-// on, as os.Root does; but os.Root then goes after a symlink as long as it
-// stays below the root, and has no way not to. Safe for use by several
-// goroutines.
+// It follows no symlink in any component: by openat2 where there is one, else
+// by opening each component by itself with O_NOFOLLOW, as os.Root does; but
+// os.Root then goes after a symlink as long as it stays below the root, and has
+// no way not to. Safe for use by several goroutines.
 type Real struct {
 	fd   int
-	path string // absolute
+	path string      // absolute
+	walk atomic.Bool // openat2 is not to be had
 }
 
 const directory = unix.O_DIRECTORY
@@ -37,37 +39,62 @@ func OpenReal(dir string) (*Real, error) {
 	if err != nil {
 		return nil, pathError("open", dir, err)
 	}
-	return &Real{fd, abs}, nil
+	return &Real{fd: fd, path: abs}, nil
 }
 
 // Close closes the root. No other call may be running; open files stay open.
 func (r *Real) Close() error { return pathError("close", r.path, unix.Close(r.fd)) }
 
 func (r *Real) open(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	at, err := r.find(name)
+	fd, err := r.openFD(name, flag|unix.O_NONBLOCK, perm)
 	if err != nil {
 		return nil, err
 	}
-	defer r.release(at)
-	fd, err := openat(at.dir, at.base, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, uint32(perm.Perm()))
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// openFD opens name and checks that it is what may be opened.
+func (r *Real) openFD(name string, flag int, perm fs.FileMode) (int, error) {
+	fd, err := r.openAt(name, flag|unix.O_NOFOLLOW, uint32(perm.Perm()))
 	switch err {
 	case nil:
 	case unix.ELOOP, unix.EMLINK, unix.ENXIO: // symlink, the same on BSD, FIFO or socket
-		return nil, ErrNotRegular
+		return -1, ErrNotRegular
 	default:
-		return nil, err
+		return -1, err
 	}
-	if flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL {
+	if flag&directory == 0 && flag&(os.O_CREATE|os.O_EXCL) != os.O_CREATE|os.O_EXCL {
 		var st unix.Stat_t
 		if err = unix.Fstat(fd, &st); err == nil {
 			err = openable(mode(&st), flag)
 		}
 		if err != nil {
 			unix.Close(fd)
-			return nil, err
+			return -1, err
 		}
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	return fd, nil
+}
+
+// openAt opens name in one call if it can.
+func (r *Real) openAt(name string, flag int, perm uint32) (int, error) {
+	dirs, base, err := split(name)
+	if err != nil {
+		return -1, err
+	}
+	if len(dirs) > 0 && !r.walk.Load() {
+		fd, err, ok := openBeneath(r.fd, name, flag, perm)
+		if ok && err != unix.ELOOP { // the walk tells which component is the symlink
+			return fd, err
+		}
+		r.walk.Store(err == unix.ENOSYS)
+	}
+	at, err := r.findIn(dirs, base)
+	if err != nil {
+		return -1, err
+	}
+	defer r.release(at)
+	return openat(at.dir, at.base, flag, perm)
 }
 
 // Mkdir implements FS.
@@ -149,12 +176,16 @@ func (r *Real) Lstat(name string) (fs.FileInfo, error) {
 
 // SyncDir implements FS.
 func (r *Real) SyncDir(name string) error {
-	f, err := r.open(name, os.O_RDONLY|directory, 0)
+	fd, err := r.openFD(name, os.O_RDONLY|directory, 0)
 	if err != nil {
 		return pathError("sync", name, err)
 	}
-	defer f.Close()
-	return f.Sync()
+	defer unix.Close(fd)
+	for {
+		if err = unix.Fsync(fd); err != unix.EINTR {
+			return pathError("sync", name, err)
+		}
+	}
 }
 
 // entry is a name taken apart: the open directory that holds it, and its name
@@ -170,6 +201,18 @@ func (r *Real) find(name string) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
+	if len(dirs) > 1 && !r.walk.Load() {
+		fd, err, ok := openBeneath(r.fd, path.Dir(name), openDir, 0)
+		if ok && err == nil {
+			return entry{fd, base}, nil
+		}
+		r.walk.Store(err == unix.ENOSYS)
+	}
+	return r.findIn(dirs, base) // its errors are the precise ones
+}
+
+// findIn opens the directories one after the other.
+func (r *Real) findIn(dirs []string, base string) (entry, error) {
 	at := entry{r.fd, base}
 	for _, d := range dirs {
 		next, err := openat(at.dir, d, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)

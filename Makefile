@@ -1,0 +1,58 @@
+# What each target does: make help
+SHELL   := /bin/bash
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+PREFIX  ?= $(HOME)/.local
+FUZZTIME ?= 10s
+
+.DEFAULT_GOAL := build
+.PHONY: build test lint race fuzz e2e bench demo man install cross clean help
+
+build: ## build bin/post and bin/postd
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+test: lint ## everything but the whole-program scenarios, with the race detector
+	$(GO) test -race ./...
+
+lint: ## formatting, vet, staticcheck, tidy go.mod
+	@out=$$(gofmt -l cmd internal bench e2e 2>/dev/null); [ -z "$$out" ] || { echo "not formatted: $$out"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) mod tidy -diff
+
+fuzz: ## each fuzz target for FUZZTIME
+	@set -e; for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; \
+	  done; done
+
+e2e: build ## whole programs: kill -9 at every system call, concurrency, faults
+	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e/...
+
+bench: build ## ratios against peers and physical limits, in one run (docs/bench.md)
+	$(GO) run ./bench
+
+demo: build ## two agents and a person, in a temporary office
+	@scripts/demo.sh
+
+man: build ## write docs/man from the command table
+	bin/post man docs/man
+
+install: build ## install both programs into PREFIX/bin, the man pages beside
+	install -d $(PREFIX)/bin $(PREFIX)/share/man/man1 $(PREFIX)/share/man/man5
+	install -m 0755 bin/post bin/postd $(PREFIX)/bin/
+	install -m 0644 docs/man/*.1 $(PREFIX)/share/man/man1/
+	install -m 0644 docs/man/*.5 $(PREFIX)/share/man/man5/
+
+cross: ## compile for macOS and Windows
+	@set -e; for t in darwin/arm64 darwin/amd64 windows/amd64 linux/arm64; do \
+	  echo $$t; GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o /dev/null ./cmd/post; \
+	  GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o /dev/null ./cmd/postd; \
+	  GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; done
+
+clean: ## remove what was built
+	rm -rf bin dist out
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "%-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
