@@ -61,6 +61,15 @@ func (b Box) OpenClock() *Clock {
 	return c
 }
 
+// Forget drops a last id further in the future than drift: what a wall clock
+// that was wrong once, or a hostile owner, left there. The router would refuse
+// every id that follows it (design §4).
+func (c *Clock) Forget(now time.Time, drift time.Duration) {
+	if mail.Drifted(c.Last, now, drift) {
+		c.Last = ""
+	}
+}
+
 // Save stores the clock. It isn't synced: after a power cut the wall clock is
 // ahead of it anyway.
 func (c *Clock) Save() error {
