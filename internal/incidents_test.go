@@ -3,6 +3,7 @@ package internal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/office"
@@ -555,4 +557,146 @@ func TestEmptyCheckReadsNoArchive(t *testing.T) {
 	s.must(s.fs.Remove("agents/coder/index.jsonl"))
 	s.must(s.fs.Mkdir("agents/coder/index.jsonl", 0o700)) // reading it would fail
 	s.wantUnread("coder")
+}
+
+// A flood in one outbox delays nobody else by more than its share of a round.
+func TestFloodDelaysNobody(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "coder", "mallory", "zoe")
+	for i := range 600 {
+		s.drop("mallory", fmt.Sprintf("%03d.json", i), `{"to":"coder","body":"b"}`)
+	}
+	s.drop("zoe", "x.json", `{"to":"coder","body":"b"}`)
+	before, found := 0, false
+	_, err := (&router.Router{Office: s.o}).Pass(context.Background(), router.Options{All: true, Delivered: func(r router.Result) {
+		found = found || r.Author == "a-zoe"
+		if !found {
+			before++
+		}
+	}})
+	s.must(err)
+	if !found || before > 256 {
+		t.Errorf("zoe's mail came after %d of mallory's (%v)", before, found)
+	}
+	if items, err := s.box("coder").List(true); err != nil || len(items) != 601 {
+		t.Errorf("%d, %v", len(items), err)
+	}
+}
+
+// Who sits on a mailbox's lock delays that mailbox's hand-written mail only.
+func TestHeldMailboxLockDelaysOnlyItsOwner(t *testing.T) {
+	t.Parallel()
+	o := realOffice(t, "coder", "mallory", "zoe")
+	for _, n := range []string{"mallory", "zoe"} {
+		if err := os.WriteFile(filepath.Join(o.Dir, "agents", n, "outbox", "x.json"), []byte(`{"to":"coder","subject":"`+n+`","body":"b"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unlock, err := o.SystemBox("mallory").Lock(time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects := func() (out []string) {
+		m, err := mailbox.Open(o, "coder")
+		if err != nil {
+			t.Fatal(err)
+		}
+		items, err := m.List(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range items {
+			out = append(out, it.Subject)
+		}
+		return out
+	}
+	passReal(t, o)
+	if got := subjects(); !slices.Equal(got, []string{"zoe"}) {
+		t.Errorf("while it is held: %q", got)
+	}
+	unlock()
+	passReal(t, o)
+	if got := subjects(); !slices.Equal(got, []string{"zoe", "mallory"}) {
+		t.Errorf("afterwards: %q", got)
+	}
+}
+
+// What was changed after it was delivered is not shown as if it were the mail.
+func TestChangedAfterDeliveryIsSaid(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "coder", "ann")
+	id := s.send("ann", mailbox.Draft{To: []string{"coder"}, Subject: "s", Body: "pay 10"})
+	path := "agents/ann/outbox/.sent/" + string(id) + ".json"
+	text := strings.Replace(readFile(t, s.fs, path), "pay 10", "pay 99", 1)
+	f, err := s.fs.OpenFile(path, os.O_WRONLY, 0)
+	s.must(err)
+	_, err = f.WriteAt([]byte(text), 0)
+	s.must(errors.Join(err, f.Close()))
+	if _, err := s.box("coder").Open(id); mail.KindOf(err) != mail.KindCorrupt {
+		t.Errorf("read: %v", err)
+	}
+}
+
+// A mailbox outside the office gets a copy that its sender cannot reach.
+func TestMailFromOutsideIsACopy(t *testing.T) {
+	t.Parallel()
+	o := realOffice(t, "coder")
+	dir := filepath.Join(filepath.Dir(o.Dir), "workspace", ".mail")
+	reg, err := o.Registry()
+	if err == nil {
+		err = errors.Join(o.MakeOutside(dir, "ann", "a-ann"), reg.Add(registry.Entry{Name: "ann", AID: "a-ann", InboxPath: filepath.Join(dir, "inbox"), Joined: time.Now()}), reg.Save(o.FS))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, err := mailbox.Open(o, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, err := ann.Send(mailbox.Draft{To: []string{"coder"}, Body: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	passReal(t, o)
+	name := string(sent[0].Msg.ID) + ".json"
+	mine, err1 := os.Stat(filepath.Join(dir, "outbox", ".sent", name))
+	theirs, err2 := os.Stat(filepath.Join(o.Dir, "agents", "coder", "inbox", name))
+	copied, err3 := os.Stat(filepath.Join(o.Dir, "messages", sent[0].Msg.ID.Month(), name))
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	if os.SameFile(mine, theirs) || os.SameFile(mine, copied) {
+		t.Error("delivered mail shares an inode with a file that its sender can write")
+	}
+}
+
+// Bounces and notices are the end of it: nothing answers them by itself.
+func TestBouncesDoNotBounce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "coder", "ann")
+	s.drop("ann", "x.json", `{"to":"codr","act":"request","subject":"s","body":"b"}`)
+	s.edit(func(r *registry.Registry) error { return r.Archive("a-ann", true) })
+	for range 5 {
+		s.pass()
+		s.clock.Advance(2 * time.Hour)
+	}
+	s.wantUnread("ann", "postroom: Not delivered: s")
+	s.wantUnread("coder")
+}
+
+// Overdue debts are chased once, then a person hears of it; not again.
+func TestOverdueIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "coder", "ann")
+	s.send("ann", mailbox.Draft{To: []string{"coder"}, Act: mail.Request, Subject: "s", Body: "b"})
+	for range 8 {
+		s.clock.Advance(time.Hour)
+		s.pass()
+	}
+	s.wantUnread("coder", "ann: s", "postroom: Overdue")
+	s.wantUnread("ann", "postroom: Overdue")
+	open, err := approval.Open(s.fs)
+	if err != nil || len(open) != 1 {
+		t.Errorf("%d approvals, %v", len(open), err)
+	}
 }
