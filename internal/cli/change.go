@@ -30,8 +30,11 @@ func (e *Env) WithLease(ctx context.Context, o *office.Office, fn func() error) 
 			return &mail.Error{Op: e.name, Kind: mail.KindReadOnly, Addr: o.Dir,
 				Err:  errors.New("this process may not write the office (a sandbox?)"),
 				Hint: "run it in a terminal outside"}
-		case mail.KindOf(err) != mail.KindBusy || waited >= e.Patience:
+		case mail.KindOf(err) != mail.KindBusy:
 			return err
+		case waited >= e.Patience:
+			return &mail.Error{Op: e.name, Kind: mail.KindBusy, Addr: o.Dir,
+				Err: errors.New("another process has been routing for " + e.Patience.String()), Hint: "run the command again; nothing was changed"}
 		}
 		if err := e.Sleep(ctx, leasePoll); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
@@ -253,50 +254,40 @@ func (j *joining) unbound(e *Env, c *Change, aid string) error {
 	if !j.session {
 		return nil
 	}
-	user, key := e.User(), e.SessionKey()
-	if b, ok := user.Session(key); ok && b.Office == c.Office.Dir && b.Agent != aid {
+	if b, ok := e.User().Session(e.SessionKey()); ok && b.Office == c.Office.Dir && b.Agent != aid {
 		return &mail.Error{Op: e.name, Kind: mail.KindIdentity, Addr: j.name,
 			Err: errors.New("this session is " + b.Name + " already"), Hint: "go on as " + b.Name + "; one session is one agent"}
 	}
-	if b, ok := user.Session(holderKey(c.Office, aid)); ok && aid != "" && b.Name != "" && b.Name != key {
+	if aid != "" && e.heldByOther(c.Office, aid) {
 		return &mail.Error{Op: e.name, Kind: mail.KindConflict, Addr: j.name,
-			Err: errors.New("another session of this workspace holds the name"),
+			Err: errors.New("another live session speaks as it already"),
 			Hint: "join under another name, such as " + freeName(c.Reg, j.name) +
-				"; if that session is gone, a person can run post join " + j.name + " --takeover"}
+				"; a person can run post join " + j.name + " --takeover"}
 	}
 	return nil
 }
-
-// holderKey is where the user's state keeps which session last joined as an
-// agent.
-func holderKey(o *office.Office, aid string) string { return "holder:" + o.Config.ID + ":" + aid }
 
 // bind records what was decided in the user's state. The join stands without
 // it, so trouble is only said.
 func (j *joining) bind(e *Env, o *office.Office) {
 	user := e.User()
-	b := identityBinding(o, j.entry)
 	_, why, _ := e.FindOffice()
 	var errs []error
-	if known, ok := user.Workspace(j.workspace); !strings.HasPrefix(why, identity.LocalOffice) && !(ok && known.Office == o.Dir) {
-		if ok && j.session {
-			e.Warn("this workspace stays bound to %s; use --office %s here", known.Office, o.Dir)
-		} else {
-			b := b
-			b.Agent, b.Name = "", ""
-			errs = append(errs, user.BindWorkspace(j.workspace, b))
-		}
+	known, has := user.Workspace(j.workspace)
+	switch {
+	case strings.HasPrefix(why, identity.LocalOffice) || has && known.Office == o.Dir:
+	case has && j.session:
+		e.Warn("this workspace stays bound to %s; use --office %s here", known.Office, o.Dir)
+	default:
+		errs = append(errs, user.BindWorkspace(j.workspace, config.Binding{Office: o.Dir}))
 	}
-	key := e.SessionKey()
-	if key != "" && !strings.HasPrefix(key, "tty:") && (j.session || e.Getenv(identity.SessionEnv) != "") {
-		errs = append(errs, user.BindSession(key, b))
-		h := b
-		h.Name = key
-		errs = append(errs, user.BindSession(holderKey(o, j.entry.AID), h))
-	} else if j.takeover {
-		h := b
-		h.Name = "" // whoever comes next
-		errs = append(errs, user.BindSession(holderKey(o, j.entry.AID), h))
+	switch {
+	case j.session:
+		errs = append(errs, e.hold(o, j.entry))
+	case e.Getenv(identity.SessionEnv) != "":
+		errs = append(errs, user.BindSession(e.SessionKey(), config.Binding{Office: o.Dir, Agent: j.entry.AID, Name: j.entry.Name}))
+	case j.takeover:
+		errs = append(errs, e.release(o, j.entry))
 	}
 	if err := errors.Join(errs...); err != nil {
 		e.Warn("joined, but %v; until then say --office %s --as %s", err, o.Dir, j.name)

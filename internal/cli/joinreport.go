@@ -3,14 +3,8 @@ package cli
 import (
 	"path/filepath"
 
-	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/office"
-	"github.com/postroom/postroom/internal/registry"
 )
-
-func identityBinding(o *office.Office, r registry.Entry) config.Binding {
-	return config.Binding{Office: o.Dir, Agent: r.AID, Name: r.Name}
-}
 
 type joinReport struct {
 	Agent     string   `json:"agent"`

@@ -3,7 +3,9 @@ package cli
 import (
 	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/identity"
+	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/registry"
 )
 
 // FindOffice says which office this command works in, and why (design §3).
@@ -31,14 +33,14 @@ func (e *Env) Office() (*office.Office, error) {
 }
 
 // Me says who this command acts as in o: an agent, or a person if --as human
-// was given, who passed the person check.
+// was given, who passed the person check. An agent's session that only its
+// place tells is bound to the agent from now on (design §11).
 func (e *Env) Me(o *office.Office) (identity.Me, error) {
 	reg, err := o.Registry()
 	if err != nil {
 		return identity.Me{}, err
 	}
-	as := e.As
-	if as == "human" {
+	if e.As == mail.NameHuman {
 		if err := e.RequirePerson(e.personCheck()); err != nil {
 			return identity.Me{}, err
 		}
@@ -47,9 +49,46 @@ func (e *Env) Me(o *office.Office) (identity.Me, error) {
 	if bound && session.Office != o.Dir {
 		session = config.Binding{}
 	}
-	runtime := identity.Runtime(e.Getenv, e.Procs)
-	return identity.Resolve(identity.Claim{
-		Book: reg, Office: o.Dir, Dir: e.Dir, As: as, Env: e.Getenv("POSTROOM_AGENT"),
-		Session: session, Runtime: runtime, OneShot: identity.OneShot(e.Getenv, e.Procs),
+	me, err := identity.Resolve(identity.Claim{
+		Book: reg, Dir: identity.Absolute(e.Dir, "."), As: e.As, Env: e.Getenv("POSTROOM_AGENT"), Session: session,
+		Surroundings: func() (string, bool) { return identity.Surroundings(e.Getenv, e.Procs) },
+		Held:         func(aid string) bool { return e.heldByOther(o, aid) },
 	})
+	if err == nil && me.ByWorkspace && !bound {
+		_ = e.hold(o, me.Entry) // where the state cannot be written, the place still tells
+	}
+	return me, err
+}
+
+// holderKey is where the user's state keeps which session speaks as an agent.
+func holderKey(o *office.Office, aid string) string { return "holder:" + o.Config.ID + ":" + aid }
+
+// heldByOther reports whether another live session speaks as the agent. It
+// asks for agents' sessions only: a person's shell and scripts are free.
+func (e *Env) heldByOther(o *office.Office, aid string) bool {
+	now, ok := identity.CurrentHolder(e.Getenv, e.Procs)
+	if !ok {
+		return false
+	}
+	b, ok := e.User().Session(holderKey(o, aid))
+	return ok && identity.ParseHolder(b.Name).Blocks(now, e.Procs)
+}
+
+// hold binds this session, if it is an agent's, to the agent.
+func (e *Env) hold(o *office.Office, r registry.Entry) error {
+	now, ok := identity.CurrentHolder(e.Getenv, e.Procs)
+	if !ok {
+		return nil
+	}
+	user, b := e.User(), config.Binding{Office: o.Dir, Agent: r.AID, Name: r.Name}
+	if err := user.BindSession(now.Key, b); err != nil {
+		return err
+	}
+	b.Name = now.Text()
+	return user.BindSession(holderKey(o, r.AID), b)
+}
+
+// release forgets which session speaks as the agent.
+func (e *Env) release(o *office.Office, r registry.Entry) error {
+	return e.User().BindSession(holderKey(o, r.AID), config.Binding{Office: o.Dir, Agent: r.AID})
 }

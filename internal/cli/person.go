@@ -6,16 +6,29 @@ import (
 	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // personCheck is how the office at hand tells a person from an agent. Without
 // an office, or in one that was not made here, nothing may weaken the check.
 func (e *Env) personCheck() string {
 	o, err := e.Office()
-	if err != nil || o.Config.Machine == "" || o.Config.Inode == 0 && o.Foreign() == "" || o.Foreign() != "" {
+	if err != nil || !madeHere(o) {
 		return config.PersonCheckFull
 	}
 	return o.Config.PersonCheck
+}
+
+// madeHere reports whether the office says, rightly, that it was made in this
+// directory of this machine: a checked-out or copied one does not.
+func madeHere(o *office.Office) bool {
+	fi, err := o.FS.Lstat(".")
+	if err != nil || o.Config.Machine == "" || o.Foreign() != "" {
+		return false
+	}
+	_, ino, has := vfs.Inode(fi)
+	return !has || ino == o.Config.Inode
 }
 
 // RequirePerson refuses inside an agent's session (design §11).

@@ -26,13 +26,14 @@ func TestMain(m *testing.M) {
 // postForTest is the real command in a world where nothing but the script's
 // own variables decides:
 //
-//	TEST_PARENTS  names of the processes above, the nearest first
+//	TEST_PARENTS  the processes above, the nearest first: NAME or NAME@PID:START
+//	TEST_ALIVE    other processes that run, in the same form
 //	TEST_TTY      a controlling terminal
 //	TEST_NOW      the wall clock, RFC 3339
 //	TEST_MACHINE  the machine's name
 func postForTest() int {
 	e := SystemEnv("0.0.0-test")
-	e.Procs = fakeTree(os.Getenv("TEST_PARENTS"), os.Getenv("TEST_TTY"))
+	e.Procs = fakeTree(os.Getenv("TEST_PARENTS"), os.Getenv("TEST_ALIVE"), os.Getenv("TEST_TTY"))
 	e.Patience = 2 * time.Second
 	if m := os.Getenv("TEST_MACHINE"); m != "" {
 		e.System.Machine = func() string { return m }
@@ -43,33 +44,48 @@ func postForTest() int {
 	return Main(context.Background(), e, Commands(), os.Args[1:])
 }
 
-// tree is a chain of processes: 1000 runs us, 999 runs 1000, and so on.
+// tree is a chain of processes above this one, and others that run.
 type tree struct {
-	parents []identity.Process
-	tty     string
+	procs map[int]identity.Process
+	tty   string
 }
 
-func fakeTree(parents, tty string) identity.ProcessTree {
-	t := tree{tty: tty}
-	for _, name := range strings.Fields(parents) {
-		t.parents = append(t.parents, identity.Process{Name: name, Args: []string{name}})
+// fakeTree reads names, each perhaps with @PID:START; parents stand above this
+// process, the nearest first.
+func fakeTree(parents, others, tty string) identity.ProcessTree {
+	const self = 1001
+	t := tree{procs: map[int]identity.Process{}, tty: tty}
+	list := []identity.Process{{PID: self, Name: "post"}}
+	for i, word := range strings.Fields(parents) {
+		list = append(list, fakeProcess(word, self-1-i))
+	}
+	for i, p := range list {
+		if i+1 < len(list) {
+			p.PPID = list[i+1].PID
+		}
+		t.procs[p.PID] = p
+	}
+	for _, word := range strings.Fields(others) {
+		p := fakeProcess(word, 1)
+		t.procs[p.PID] = p
 	}
 	return t
+}
+
+func fakeProcess(word string, pid int) identity.Process {
+	name, at, _ := strings.Cut(word, "@")
+	id, start, _ := strings.Cut(at, ":")
+	if n, err := strconv.Atoi(id); err == nil {
+		pid = n
+	}
+	return identity.Process{PID: pid, Name: name, Args: []string{name}, Start: start}
 }
 
 func (tree) Self() int { return 1001 }
 
 func (t tree) Process(pid int) (identity.Process, bool) {
-	i := 1000 - pid
-	switch {
-	case i == -1:
-		return identity.Process{PID: pid, PPID: 1000, Name: "post"}, true
-	case i < 0 || i >= len(t.parents):
-		return identity.Process{}, false
-	}
-	p := t.parents[i]
-	p.PID, p.PPID = pid, pid-1
-	return p, true
+	p, ok := t.procs[pid]
+	return p, ok
 }
 
 func (t tree) Terminal() (identity.Terminal, bool) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/postroom/postroom/internal/config"
@@ -26,7 +27,7 @@ func SystemEnv(version string) *Env {
 		System: office.System{
 			Now:     time.Now,
 			OpenFS:  func(dir string) (vfs.FS, error) { return vfs.OpenReal(dir) },
-			Machine: config.Machine, Boot: debt.BootClock, Host: host, PID: os.Getpid(),
+			Machine: sync.OnceValue(config.Machine), Boot: debt.BootClock, Host: host, PID: os.Getpid(),
 			Version: "post " + version, Parallel: 16,
 		},
 		Procs: identity.System(), Sleep: sleep, Patience: 10 * time.Second,

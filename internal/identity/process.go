@@ -1,5 +1,7 @@
 package identity
 
+import "iter"
+
 // Process is what is known of a running process. Empty fields are unknown.
 type Process struct {
 	PID, PPID int
@@ -25,19 +27,21 @@ type ProcessTree interface {
 // maxParents bounds the walk up the tree; a loop in it cannot be.
 const maxParents = 64
 
-// Parents yields the processes above this one, the nearest first.
-func Parents(procs ProcessTree) []Process {
-	if procs == nil {
-		return nil
-	}
-	self, ok := procs.Process(procs.Self())
-	var list []Process
-	for pid := self.PPID; ok && pid > 0 && len(list) < maxParents; {
-		var p Process
-		if p, ok = procs.Process(pid); ok {
-			list = append(list, p)
-			pid = p.PPID
+// Parents yields the processes above this one, the nearest first. Each is
+// looked up only when it is asked for.
+func Parents(procs ProcessTree) iter.Seq[Process] {
+	return func(yield func(Process) bool) {
+		if procs == nil {
+			return
+		}
+		p, ok := procs.Process(procs.Self())
+		for range maxParents {
+			if !ok || p.PPID <= 0 {
+				return
+			}
+			if p, ok = procs.Process(p.PPID); ok && !yield(p) {
+				return
+			}
 		}
 	}
-	return list
 }

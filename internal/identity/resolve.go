@@ -21,13 +21,16 @@ type Book interface {
 // Claim is everything that may say which agent this is.
 type Claim struct {
 	Book    Book
-	Office  string // for the commands that errors propose
 	Dir     string // the working directory, absolute
 	As      string // --as
 	Env     string // $POSTROOM_AGENT
 	Session config.Binding
-	Runtime string // of this session, "" if it is no agent's or not known
-	OneShot bool
+	// Surroundings is asked only where the workspace has to decide; it may be
+	// nil. See the function of that name.
+	Surroundings func() (runtime string, oneShot bool)
+	// Held says, where the workspace decides, whether another live session
+	// speaks as the agent; it may be nil.
+	Held func(aid string) bool
 }
 
 // Me is who a command acts as.
@@ -35,6 +38,9 @@ type Me struct {
 	Human bool // a person; Entry is empty
 	Entry registry.Entry
 	How   string // what decided it
+	// ByWorkspace: nothing but the place says so. A session should be bound to
+	// the agent before another one comes.
+	ByWorkspace bool
 }
 
 // Name is the address of whoever it is.
@@ -88,6 +94,9 @@ func (c Claim) named(name, how string) (Me, error) {
 	}
 	e, ok := c.Book.Entry(name)
 	if !ok {
+		e, ok = c.Book.Entry(strings.TrimPrefix(name, "agent."))
+	}
+	if !ok {
 		hint := `see "post agents"`
 		if near := c.Book.Suggest(name); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, " or ") + "?"
@@ -107,18 +116,25 @@ func active(e registry.Entry, how string) (Me, error) {
 // byWorkspace is the one agent whose workspace is here or nearest above.
 func (c Claim) byWorkspace() (Me, error) {
 	entries := c.Book.Entries()
-	if c.OneShot {
+	runtime, oneShot := "", false
+	if c.Surroundings != nil {
+		runtime, oneShot = c.Surroundings()
+	}
+	if oneShot {
 		return Me{}, c.nobody("a one-shot session speaks for no agent by standing in its workspace", entries)
 	}
 	for d := filepath.Clean(c.Dir); ; d = filepath.Dir(d) {
-		found, others := c.at(d, entries)
+		found, others := at(d, runtime, entries)
 		switch {
+		case len(found) == 1 && c.Held != nil && c.Held(found[0].AID):
+			return Me{}, identityError(found[0].Name, "another live session here speaks as it already",
+				`run "post join NAME" with another name; or, if this one shall be `+found[0].Name+`, a person can run "post join `+found[0].Name+` --takeover"`)
 		case len(found) == 1:
-			return Me{Entry: found[0], How: "its workspace is " + d}, nil
+			return Me{Entry: found[0], How: "its workspace is " + d, ByWorkspace: true}, nil
 		case len(found) > 1:
 			return Me{}, ambiguous(d, found)
 		case len(others) > 0:
-			return Me{}, c.nobody("the agent of "+d+" is of another runtime than this session ("+c.Runtime+")", others)
+			return Me{}, c.nobody("the agent of "+d+" is of another runtime than this session ("+runtime+")", others)
 		case d == filepath.Dir(d):
 			return Me{}, c.nobody("no agent works in "+c.Dir, entries)
 		}
@@ -127,11 +143,11 @@ func (c Claim) byWorkspace() (Me, error) {
 
 // at lists the agents whose workspace is dir: those that this session can be,
 // and those of another runtime.
-func (c Claim) at(dir string, entries []registry.Entry) (found, others []registry.Entry) {
+func at(dir, runtime string, entries []registry.Entry) (found, others []registry.Entry) {
 	for _, e := range entries {
 		switch {
 		case e.Archived || e.Workspace == "" || filepath.Clean(e.Workspace) != dir:
-		case c.Runtime != "" && e.Runtime != "" && e.Runtime != c.Runtime:
+		case runtime != "" && e.Runtime != "" && e.Runtime != runtime:
 			others = append(others, e)
 		default:
 			found = append(found, e)

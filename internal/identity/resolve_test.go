@@ -35,6 +35,10 @@ func (b book) Suggest(name string) []string {
 	return mail.Suggest(name, names)
 }
 
+func as(runtime string, oneShot bool) func() (string, bool) {
+	return func() (string, bool) { return runtime, oneShot }
+}
+
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	b := book{
@@ -64,12 +68,13 @@ func TestResolve(t *testing.T) {
 		{"several", Claim{Dir: "/two"}, "", mail.KindAmbiguous, "one, two; say which one with --as one"},
 		{"several, told apart by --as", Claim{Dir: "/two", As: "two"}, "two", "", ""},
 		{"several, told apart by the environment", Claim{Dir: "/two", Env: "one"}, "one", "", ""},
-		{"several, told apart by the runtime", Claim{Dir: "/mixed", Runtime: "codex"}, "cx", "", ""},
-		{"another runtime's workspace", Claim{Dir: "/w/x", Runtime: "codex"}, "", mail.KindIdentity, "is of another runtime"},
-		{"an agent without a runtime suits all", Claim{Dir: "/w/sub", Runtime: "codex"}, "tester", "", ""},
+		{"several, told apart by the runtime", Claim{Dir: "/mixed", Surroundings: as("codex", false)}, "cx", "", ""},
+		{"another runtime's workspace", Claim{Dir: "/w/x", Surroundings: as("codex", false)}, "", mail.KindIdentity, "is of another runtime"},
+		{"an agent without a runtime suits all", Claim{Dir: "/w/sub", Surroundings: as("codex", false)}, "tester", "", ""},
 		{"archived", Claim{Dir: "/old"}, "", mail.KindIdentity, ""},
 		{"archived by name", Claim{Dir: "/", As: "old"}, "", mail.KindIdentity, "agent unarchive old"},
 		{"an alias", Claim{As: "qa"}, "tester", "", ""},
+		{"agent.NAME", Claim{As: "agent.coder"}, "coder", "", ""},
 		{"--as before the environment", Claim{As: "one", Env: "two"}, "one", "", ""},
 		{"a typo", Claim{As: "codr"}, "", mail.KindIdentity, "did you mean coder?"},
 		{"reserved", Claim{As: "broadcast"}, "", mail.KindIdentity, ""},
@@ -83,9 +88,9 @@ func TestResolve(t *testing.T) {
 		{"an unknown name against the session", Claim{As: "ghost", Session: bind("2", "tester")}, "", mail.KindIdentity, ""},
 		{"a binding to nobody", Claim{Dir: "/w", Session: bind("99", "gone")}, "", mail.KindIdentity, "gone"},
 		{"a binding to the archived", Claim{Dir: "/w", Session: bind("5", "old")}, "", mail.KindIdentity, "archived"},
-		{"a one-shot run", Claim{Dir: "/w", OneShot: true}, "", mail.KindIdentity, "one-shot"},
-		{"a one-shot run that says who", Claim{Dir: "/w", OneShot: true, As: "coder"}, "coder", "", ""},
-		{"a one-shot run that is bound", Claim{OneShot: true, Session: bind("1", "coder")}, "coder", "", ""},
+		{"a one-shot run", Claim{Dir: "/w", Surroundings: as("claude", true)}, "", mail.KindIdentity, "one-shot"},
+		{"a one-shot run that says who", Claim{Dir: "/w", Surroundings: as("claude", true), As: "coder"}, "coder", "", ""},
+		{"a one-shot run that is bound", Claim{Surroundings: as("claude", true), Session: bind("1", "coder")}, "coder", "", ""},
 	} {
 		c.claim.Book = b
 		me, err := Resolve(c.claim)

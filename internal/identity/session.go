@@ -1,12 +1,16 @@
 package identity
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/postroom/postroom/internal/config"
 )
+
+// terminalPrefix begins the key of a session that only a terminal tells apart.
+const terminalPrefix = "tty:"
 
 // SessionKey names the session that this process belongs to: what a hook said
 // in $POSTROOM_SESSION, else the runtime's own session id, else the controlling
@@ -27,7 +31,7 @@ func SessionKey(getenv func(string) string, procs ProcessTree) string {
 	if !ok {
 		return ""
 	}
-	return "tty:" + t.Device + ":" + strconv.Itoa(t.Leader) + ":" + t.Start
+	return terminalPrefix + t.Device + ":" + strconv.Itoa(t.Leader) + ":" + t.Start
 }
 
 // InAgentSession reports whether this process runs inside an agent's session
@@ -47,7 +51,7 @@ func InAgentSession(getenv func(string) string, procs ProcessTree, check string)
 	if check == config.PersonCheckEnv {
 		return "", false
 	}
-	for _, p := range Parents(procs) {
+	for p := range Parents(procs) {
 		if r := runtimeOf(p); r != "" {
 			return "process " + strconv.Itoa(p.PID) + " above it is " + r, true
 		}
@@ -57,36 +61,31 @@ func InAgentSession(getenv func(string) string, procs ProcessTree, check string)
 
 // Runtime says which runtime's session this is, "" for none.
 func Runtime(getenv func(string) string, procs ProcessTree) string {
+	name, _ := Surroundings(getenv, procs)
+	return name
+}
+
+// Surroundings says which runtime's session this is, "" for none, and whether
+// it runs one prompt and ends (claude -p, codex exec): such a session never
+// claims an agent by its workspace.
+func Surroundings(getenv func(string) string, procs ProcessTree) (runtime string, oneShot bool) {
+	oneShot = strings.HasPrefix(getenv("CLAUDE_CODE_ENTRYPOINT"), "sdk-")
 	if r, _, ok := strings.Cut(getenv(SessionEnv), ":"); ok && slices.Contains(Runtimes(), r) {
-		return r
+		runtime = r
 	}
 	// The nearest parent knows best: a runtime started by another inherits the
 	// other's variables.
-	for _, p := range Parents(procs) {
+	for p := range Parents(procs) {
 		if r := runtimeOf(p); r != "" {
-			return r
+			return cmp.Or(runtime, r), oneShot || oneShotArgs(r, p.Args)
 		}
 	}
 	for _, m := range markers() {
 		if getenv(m.env) != "" {
-			return m.runtime
+			return cmp.Or(runtime, m.runtime), oneShot
 		}
 	}
-	return ""
-}
-
-// OneShot reports whether the session runs one prompt and ends (claude -p,
-// codex exec): it never claims an agent by its workspace.
-func OneShot(getenv func(string) string, procs ProcessTree) bool {
-	if strings.HasPrefix(getenv("CLAUDE_CODE_ENTRYPOINT"), "sdk-") {
-		return true
-	}
-	for _, p := range Parents(procs) {
-		if r := runtimeOf(p); r != "" {
-			return oneShotArgs(r, p.Args)
-		}
-	}
-	return false
+	return runtime, oneShot
 }
 
 func oneShotArgs(runtime string, args []string) bool {

@@ -24,21 +24,22 @@ const (
 
 // keyNames are the entries that the i-th message of a draft leaves in
 // outbox/.keys, the author's own key first.
-func (s *sender) keyNames(i int, msg *mail.Message) []string {
-	var names []string
+func (s *sender) keyNames(i int, msg *mail.Message) []spool.Key {
+	var names []spool.Key
 	if s.draft.Key != "" {
 		sum := sha256.Sum256([]byte(s.draft.Key + "\n" + strconv.Itoa(i)))
-		names = append(names, authorKey+hex.EncodeToString(sum[:16])+".json")
+		names = append(names, spool.Key{Name: authorKey + hex.EncodeToString(sum[:16]) + ".json", Kept: true})
 	}
-	return append(names, contentKey+mail.ContentKey(msg)[:32]+".json")
+	return append(names, spool.Key{Name: contentKey + mail.ContentKey(msg)[:32] + ".json"})
 }
 
 // earlier finds the first copy of what is about to be sent, if that one counts.
 // An entry whose message is nowhere is what an interrupted send left: it is
 // sent now, under its id, so that the answer "already sent" is never given for
 // something that was not.
-func (s *sender) earlier(keys []string, msg *mail.Message) (*mail.Message, error) {
-	for _, name := range keys {
+func (s *sender) earlier(keys []spool.Key, msg *mail.Message) (*mail.Message, error) {
+	for _, key := range keys {
+		name := key.Name
 		first, data, err := s.entry(name)
 		if err != nil {
 			return nil, err
@@ -137,13 +138,10 @@ func (s *sender) resume(first *mail.Message, data []byte) error {
 	return nil
 }
 
-// forget removes entries that no longer suppress anything, so that the new
-// message can take their names, and now and then old ones.
-func (s *sender) forget(keys []string) {
+// prune removes, now and then, content entries that are too old to suppress
+// anything.
+func (s *sender) prune() {
 	box := s.Author.Box
-	for _, k := range keys {
-		box.FS.Remove(box.Path(spool.Keys, k))
-	}
 	if s.now.UnixMilli()%64 != 0 {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/spool"
 )
 
 // Draft is what an author supplies (design §4). To holds one address or more:
@@ -172,7 +173,7 @@ func (s *sender) store(i int, msg *mail.Message, w policy.World) Sent {
 }
 
 // put stores a stamped message together with its keys.
-func (s *sender) put(msg *mail.Message, keys []string) error {
+func (s *sender) put(msg *mail.Message, keys []spool.Key) error {
 	data, err := msg.Encode()
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (s *sender) put(msg *mail.Message, keys []string) error {
 		return &mail.Error{Op: "send", Kind: mail.KindTooLarge, Addr: msg.To, Err: errors.New("the message is over 1 MiB"),
 			Hint: "put the text in a file and send its path"}
 	}
-	s.forget(keys)
+	s.prune()
 	err = s.Author.Box.Store(msg.ID, data, keys, s.Office.Sys.Batch())
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err

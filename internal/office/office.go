@@ -59,6 +59,7 @@ type Office struct {
 
 	settings policy.Settings
 	mu       sync.Mutex
+	checked  time.Time         // when the office was last found to be this one
 	boxes    map[string]vfs.FS // mailboxes elsewhere, by directory
 }
 
@@ -94,8 +95,24 @@ func Open(dir string, sys System) (*Office, error) {
 // Settings are the office's rules.
 func (o *Office) Settings() policy.Settings { return o.settings }
 
+// recheck is how long a look at the office's identity is good for.
+const recheck = time.Second
+
 // CheckWritable refuses an office that was copied or moved away (design §3).
 func (o *Office) CheckWritable() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if age := o.Sys.Now().Sub(o.checked); !o.checked.IsZero() && age >= 0 && age < recheck {
+		return nil
+	}
+	err := o.checkWritable()
+	if err == nil {
+		o.checked = o.Sys.Now()
+	}
+	return err
+}
+
+func (o *Office) checkWritable() error {
 	if to, moved := readMoved(o.FS); moved {
 		return movedError(o.Dir, to)
 	}
@@ -109,14 +126,14 @@ func (o *Office) CheckWritable() error {
 
 // Foreign says why the directory is not the one the office was made in, or "".
 func (o *Office) Foreign() string {
-	if m := o.Sys.Machine(); o.Config.Machine != "" && m != o.Config.Machine {
+	if m := o.Sys.Machine(); m != o.Config.Machine {
 		return "it was made on another machine"
 	}
 	fi, err := o.FS.Lstat(".")
 	if err != nil {
 		return err.Error()
 	}
-	if _, ino, ok := vfs.Inode(fi); ok && o.Config.Inode != 0 && ino != o.Config.Inode {
+	if _, ino, ok := vfs.Inode(fi); ok && ino != o.Config.Inode {
 		return "it is a copy of another directory"
 	}
 	return ""

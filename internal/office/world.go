@@ -49,9 +49,19 @@ func (a Author) Tag() string {
 	return a.AID
 }
 
-// World gathers the facts that the rules need about m (design §7). recent finds
-// messages of the pass under way, which have no office copy yet; it may be nil.
-func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent func(mail.ID) *mail.Message) (policy.World, error) {
+// Recent is what a pass under way has done and not yet recorded.
+type Recent interface {
+	// Message finds a message that has no office copy yet; nil if there is none.
+	Message(mail.ID) *mail.Message
+	// Received lists what was delivered to an agent and is not indexed yet.
+	Received(aid string) []policy.Seen
+	// Fuses reports whether there is any fuse on record.
+	Fuses() bool
+}
+
+// World gathers the facts that the rules need about m (design §7). recent may
+// be nil.
+func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent Recent) (policy.World, error) {
 	w := policy.World{Settings: o.settings, Directory: reg, Sender: a.Agent}
 	if m.InReplyTo != "" {
 		p, err := o.parent(reg, a, m.InReplyTo, recent)
@@ -62,11 +72,17 @@ func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent
 	}
 	now := o.Sys.Now()
 	if a.AID != "" {
-		if err := history(reg, a, policy.Conversation(m, w.Parent), now, &w); err != nil {
+		var fresh []policy.Seen
+		if recent != nil {
+			fresh = recent.Received(a.AID)
+		}
+		if err := history(reg, a, policy.Conversation(m, w.Parent), now, fresh, &w); err != nil {
 			return w, err
 		}
-		if err := o.fuses(a, m, &w); err != nil {
-			return w, err
+		if recent == nil || recent.Fuses() {
+			if err := o.fuses(a, m, &w); err != nil {
+				return w, err
+			}
 		}
 	}
 	if m.NeedsHuman || m.To == Human {
@@ -81,7 +97,7 @@ func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent
 	return w, nil
 }
 
-func (o *Office) parent(reg *registry.Registry, a Author, id mail.ID, recent func(mail.ID) *mail.Message) (*policy.Parent, error) {
+func (o *Office) parent(reg *registry.Registry, a Author, id mail.ID, recent Recent) (*policy.Parent, error) {
 	m, err := o.find(a, id, recent)
 	if err != nil || m == nil {
 		return nil, err
@@ -106,12 +122,12 @@ func (o *Office) parent(reg *registry.Registry, a Author, id mail.ID, recent fun
 
 // find looks for a message where it may be: in this pass, in the office's
 // copies, or (a pass died before it copied it) in the author's own mailbox.
-func (o *Office) find(a Author, id mail.ID, recent func(mail.ID) *mail.Message) (*mail.Message, error) {
+func (o *Office) find(a Author, id mail.ID, recent Recent) (*mail.Message, error) {
 	if !id.Valid() {
 		return nil, nil
 	}
 	if recent != nil {
-		if m := recent(id); m != nil {
+		if m := recent.Message(id); m != nil {
 			return m, nil
 		}
 	}
@@ -143,15 +159,15 @@ func contains(list []string, s string) bool {
 // history reads, from what the author received lately, how often the word has
 // passed in this conversation and over the last hour in any. The index is
 // written by the lease holder, so a message can't claim its own count.
-func history(reg *registry.Registry, a Author, conversation string, now time.Time, w *policy.World) error {
-	var seen []policy.Seen
-	err := a.Box.ScanIndex(func(l mail.IndexLine) bool {
-		s := policy.Seen{Conversation: l.Conversation, At: l.ID.Time(), Turns: l.Turns, Chain: l.Chain, Since: l.Since}
+func history(reg *registry.Registry, a Author, conversation string, now time.Time, seen []policy.Seen, w *policy.World) error {
+	most := len(seen) + historyLines
+	err := a.Box.ScanTraffic(func(l mail.Traffic) bool {
+		s := policy.Seen{Conversation: l.Conversation, Turns: l.Turns, Chain: l.Chain, Since: l.Since}
 		if from, ok := reg.Agent(l.From); ok {
 			s.FromAID = from.AID
 		}
 		seen = append(seen, s)
-		return len(seen) < historyLines
+		return len(seen) < most
 	})
 	w.Turns = policy.Turns(seen, conversation)
 	w.TurnsHour, w.Since = policy.Chain(seen, now)

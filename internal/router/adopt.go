@@ -93,7 +93,7 @@ func inode(fi fs.FileInfo) uint64 {
 func (p *pass) stampAdopted(a office.Author, d spool.Draft, from string, m *mail.Message) (*job, error) {
 	claimed := m.ID
 	m.From, m.Envelope = a.Name, nil
-	world, err := p.o.World(p.reg, a, m, p.lookup)
+	world, err := p.o.World(p.reg, a, m, p)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func (p *pass) stampAdopted(a office.Author, d spool.Draft, from string, m *mail
 // idFor keeps the id that the author wrote where the rules allow it (design
 // §4), else takes the next one from the mailbox's clock.
 func (p *pass) idFor(a office.Author, d spool.Draft, m *mail.Message, from string) (mail.ID, error) {
-	if m.ID.Valid() && d.Name == spool.FileName(m.ID) && from == spool.Outbox && p.mayUse(m.ID, a, d.Digest) {
-		if _, _, err := p.o.ReadMessage(m.ID); errors.Is(err, fs.ErrNotExist) {
+	if m.ID.Valid() && d.Name == spool.FileName(m.ID) && from == spool.Outbox {
+		if may, known := p.mayUse(m.ID, a, d.Digest); may && !known {
 			return m.ID, nil
 		}
 	}

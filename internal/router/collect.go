@@ -80,36 +80,44 @@ func (p *pass) officeAuthors() []office.Author {
 
 // collect reads the outboxes and adopts what was written by hand. One broken
 // outbox stops nobody else.
-func (p *pass) collect(authors []office.Author) ([]*job, error) {
-	var jobs []*job
+func (p *pass) collect(authors []office.Author) (jobs []*job, full bool, err error) {
 	var errs []error
 	for _, a := range authors {
-		js, err := p.collectFrom(a)
-		jobs = append(jobs, js...)
+		js, more, err := p.collectFrom(a)
+		jobs, full = append(jobs, js...), full || more
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, &mail.Error{Op: "read outbox", Kind: mail.KindStore, Addr: a.Name, Err: err, Hint: `run "post doctor"`})
 		}
 	}
 	if len(jobs) == 0 {
-		return nil, errors.Join(errs...)
+		return nil, false, errors.Join(errs...)
 	}
-	return jobs, nil
+	return jobs, full, nil
 }
 
-func (p *pass) collectFrom(a office.Author) ([]*job, error) {
-	names, err := a.Box.Pending(perOutbox)
+func (p *pass) collectFrom(a office.Author) (jobs []*job, full bool, err error) {
+	names, err := a.Box.Pending()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var jobs []*job
 	var raws []spool.Draft
+	taken := 0
 	for _, name := range names {
+		key := a.Tag() + "/" + name
+		if p.inflight[key] {
+			continue
+		}
+		if taken++; taken > perOutbox {
+			full = true
+			break
+		}
+		p.inflight[key] = true
 		d, err := a.Box.Draft(name)
 		if err != nil {
 			continue // gone, or unreadable for now: doctor names it
 		}
-		if m := p.stamped(a, d); m != nil {
-			jobs = append(jobs, &job{author: a, draft: d, msg: m})
+		if j := p.stamped(a, d); j != nil {
+			jobs = append(jobs, j)
 		} else {
 			raws = append(raws, d)
 		}
@@ -117,18 +125,20 @@ func (p *pass) collectFrom(a office.Author) ([]*job, error) {
 	for _, d := range raws {
 		if j := p.adopt(a, d, spool.Outbox, jobs); j != nil {
 			jobs = append(jobs, j)
+			p.inflight[a.Tag()+"/"+j.draft.Name] = true
 		}
 	}
-	if p.opt.All && a.AID != "" {
+	if p.opt.All && a.AID != "" && !p.lookedAtFailed[a.AID] {
+		p.lookedAtFailed[a.AID] = true
 		jobs = append(jobs, p.adoptFailed(a, jobs)...)
 	}
-	return jobs, nil
+	return jobs, full, nil
 }
 
-// stamped returns the message of a file that the author's own tool has stamped
+// stamped returns the job of a file that the author's own tool has stamped
 // and that says nothing it may not say; nil for everything else, which is then
 // treated as written by hand (design §4).
-func (p *pass) stamped(a office.Author, d spool.Draft) *mail.Message {
+func (p *pass) stamped(a office.Author, d spool.Draft) *job {
 	if d.Err != nil {
 		return nil
 	}
@@ -136,10 +146,14 @@ func (p *pass) stamped(a office.Author, d spool.Draft) *mail.Message {
 	if err != nil || m.Envelope == nil || d.Name != spool.FileName(m.ID) || m.Office != p.o.Config.ID {
 		return nil
 	}
-	if !p.writtenBy(m.From, a) || !p.mayUse(m.ID, a, d.Digest) {
+	if !p.writtenBy(m.From, a) {
 		return nil
 	}
-	return m
+	may, known := p.mayUse(m.ID, a, d.Digest)
+	if !may {
+		return nil
+	}
+	return &job{author: a, draft: d, msg: m, copied: known}
 }
 
 // writtenBy reports whether the name is, or was, the author's.
@@ -158,22 +172,22 @@ const driftLimit = 24 * time.Hour
 // mayUse decides whether an author may use an id: not another agent's, not out
 // of drift, and unknown to the office or known as this very file
 // (design §4). An id that nobody's tag fits is anybody's, but not while it
-// stands in somebody else's outbox.
-func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) bool {
+// stands in somebody else's outbox. known: the office has its copy.
+func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) (may, known bool) {
 	if !id.Valid() {
-		return false
+		return false, false
 	}
 	// Notices and answers carry ids derived from their cause; an agent's own tag
 	// proves itself. Anything else is a stranger's id, and must be near now.
 	own := a.AID == "" || id.OwnedBy(a.AID)
 	if age := p.now.Sub(id.Time()).Abs(); !own && (age > driftLimit || !p.unclaimed(id, a)) {
-		return false
+		return false, false
 	}
 	_, data, err := p.o.ReadMessage(id)
 	if errors.Is(err, fs.ErrNotExist) { // a new one: not from the far future, which nothing sorts after
-		return a.AID == "" || !mail.Drifted(id, p.now, driftLimit)
+		return a.AID == "" || !mail.Drifted(id, p.now, driftLimit), false
 	}
-	return err == nil && mail.DigestOf(data) == digest
+	return err == nil && mail.DigestOf(data) == digest, true
 }
 
 func (p *pass) unclaimed(id mail.ID, a office.Author) bool {

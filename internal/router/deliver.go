@@ -108,6 +108,7 @@ func (p *pass) blow(j *job, ap *approval.Approval) error {
 		return err
 	}
 	f.Blown, f.Approval, f.Message = true, ap.ID, j.msg.ID
+	p.fuses = nil
 	return approval.SaveFuse(p.o.FS, key, f)
 }
 
@@ -142,7 +143,7 @@ func (p *pass) chain(j *job) []approval.Step {
 		if m.InReplyTo == "" {
 			break
 		}
-		parent := p.lookup(m.InReplyTo)
+		parent := p.Message(m.InReplyTo)
 		if parent == nil {
 			parent, _, _ = p.o.ReadMessage(m.InReplyTo) // what can't be read ends the chain
 		}
@@ -166,6 +167,7 @@ func (p *pass) settleFates(j *job) {
 			p.giveUpOrWait(j, d)
 		} else {
 			p.wake[d.To.AID] = true
+			p.saw(j, d)
 		}
 		res.Fates = append(res.Fates, fate)
 	}

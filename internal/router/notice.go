@@ -63,6 +63,7 @@ func (p *pass) notice(n notice) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	p.wrote = true
 	return author.Box.FS.SyncDir(author.Box.Path(spool.Outbox))
 }
 
@@ -84,6 +85,3 @@ func (p *pass) noticeKnown(author office.Author, id mail.ID) (bool, error) {
 	}
 	return false, nil
 }
-
-// lookup finds a message of this pass.
-func (p *pass) lookup(id mail.ID) *mail.Message { return p.recent[id] }

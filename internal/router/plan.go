@@ -1,8 +1,6 @@
 package router
 
 import (
-	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +8,6 @@ import (
 	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/policy"
 )
 
@@ -36,12 +33,7 @@ func (p *pass) plan(jobs []*job) error {
 }
 
 func (p *pass) planOne(j *job) error {
-	_, err := p.o.FS.Lstat(office.MessagePath(j.msg.ID))
-	j.copied = err == nil
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	w, err := p.o.World(p.reg, j.author, j.msg, p.lookup)
+	w, err := p.o.World(p.reg, j.author, j.msg, p)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ func (p *pass) record(jobs []*job) error {
 	if err := p.copies(jobs); err != nil {
 		return err
 	}
+	if err := p.archive(jobs); err != nil {
+		return err
+	}
 	if err := p.indexes(jobs); err != nil {
 		return err
 	}

@@ -7,41 +7,45 @@ import (
 	"github.com/postroom/postroom/internal/spool"
 )
 
-// retire takes finished messages out of the outboxes: to .sent, or to .failed
-// if they bounced as a whole. Everything about them is durable by now.
-func (p *pass) retire(jobs []*job) error {
-	var sent []*job
+// archive gives finished messages their place in .sent. It is made durable
+// together with the records, before the transcript is: the outbox entry, which
+// is what counts after a crash, goes last.
+func (p *pass) archive(jobs []*job) error {
 	for _, j := range jobs {
-		switch {
-		case j.deferred:
-		case j.bouncedWhole():
-			if err := p.failJob(j); err != nil {
-				return err
-			}
-			j.retired = true
-		default:
-			if err := j.author.Box.Retire(j.msg.ID); err != nil {
-				if errors.Is(err, fs.ErrNotExist) {
-					j.retired = true // its owner took it away: it was delivered all the same
-					continue
-				}
-				return err
-			}
-			p.batch.Dir(j.author.Box.FS, j.author.Box.Path(spool.Sent))
-			sent = append(sent, j)
+		if j.deferred || j.bouncedWhole() {
+			continue
 		}
-	}
-	if err := p.batch.Flush(); err != nil {
-		return err
-	}
-	for _, j := range sent {
-		if err := j.author.Box.Unlink(j.msg.ID); err != nil {
+		err := j.author.Box.Retire(j.msg.ID)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // its owner took it away: it was delivered all the same
+		}
+		if err != nil {
 			return err
 		}
-		j.retired = true
-		p.batch.Dir(j.author.Box.FS, j.author.Box.Path(spool.Outbox))
+		p.batch.Dir(j.author.Box.FS, j.author.Box.Path(spool.Sent))
 	}
-	return p.batch.Flush()
+	return nil
+}
+
+// retire takes finished messages out of the outboxes, those that bounced as a
+// whole to .failed. Everything about them is durable by now. The outbox itself
+// is not synced: an entry that a crash brings back is known and goes again.
+func (p *pass) retire(jobs []*job) error {
+	for _, j := range jobs {
+		var err error
+		switch {
+		case j.deferred:
+			continue
+		case j.bouncedWhole():
+			err = p.failJob(j)
+		default:
+			err = j.author.Box.Unlink(j.msg.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (j *job) bouncedWhole() bool {

@@ -53,6 +53,10 @@ type Options struct {
 	Own string
 	// All looks at every outbox; otherwise Own and a few others in turn.
 	All bool
+	// Linger keeps the lease and looks again for so long after the last message,
+	// so that the trailing work of many is done together. For a router that runs
+	// all the time; 0 for everybody else.
+	Linger time.Duration
 	// Delivered is called with each message as soon as its inbox entries are
 	// durable, before the trailing work. It may be nil.
 	Delivered func(Result)
@@ -108,10 +112,17 @@ type pass struct {
 	opt      Options
 	rep      Report
 	recent   map[mail.ID]*mail.Message
+	seen     map[string][]policy.Seen // by recipient
+	fuses    *bool
 	wake     map[string]bool
 	requeued []office.Author
 	blown    map[approval.FuseKey]mail.ID // fuses blown in this pass
-	touched  bool                         // something was journalled since the last settled record
+	// inflight are the outbox files this pass has taken up, by author and name.
+	inflight map[string]bool
+	// lookedAtFailed are the authors whose .failed was looked at.
+	lookedAtFailed map[string]bool
+	wrote          bool // the pass itself put mail into an outbox
+	touched        bool // something was journalled since the last settled record
 }
 
 // Pass takes the lease, routes what waits and gives the lease back. KindBusy:
@@ -147,7 +158,7 @@ func (r *Router) begin(opt Options) (*pass, error) {
 		return nil, err
 	}
 	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt,
-		recent: map[mail.ID]*mail.Message{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{}}, nil
+		recent: map[mail.ID]*mail.Message{}, seen: map[string][]policy.Seen{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{}, inflight: map[string]bool{}, lookedAtFailed: map[string]bool{}}, nil
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -155,12 +166,13 @@ func (p *pass) run(ctx context.Context) error {
 		return err
 	}
 	var errs []error
-	errs = append(errs, p.rounds(ctx, p.authors))
+	errs = append(errs, p.route(ctx, p.authors()))
 	for _, step := range []func() error{p.decisions, p.overdue, p.foldReceipts} {
 		errs = append(errs, step())
 	}
-	// What those steps wrote is mail like any other.
-	errs = append(errs, p.rounds(ctx, p.officeAndRequeued))
+	if p.wrote { // what those steps wrote is mail like any other
+		errs = append(errs, p.route(ctx, p.officeAndRequeued()))
+	}
 	errs = append(errs, p.settle())
 	for aid := range p.wake {
 		if e, ok := p.reg.EntryByAID(aid); ok {
@@ -170,30 +182,82 @@ func (p *pass) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// rounds repeats a round until the outboxes have nothing more that can move.
-func (p *pass) rounds(ctx context.Context, authors func() []office.Author) error {
-	for n := 0; n < maxRounds && ctx.Err() == nil; n++ {
-		moved, err := p.round(authors())
-		if err != nil || !moved {
+// route moves what waits in the outboxes of authors: first everything into the
+// inboxes, then, for all of it together, what may trail. Notices that this
+// writes, and what a full outbox had left, take another turn.
+func (p *pass) route(ctx context.Context, authors []office.Author) error {
+	for n := 0; n < maxRounds; n++ {
+		p.wrote = false
+		jobs, more, err := p.front(ctx, authors)
+		if berr := p.back(jobs); err == nil {
+			err = berr
+		}
+		if err != nil || !more && !p.wrote {
 			return err
 		}
-		authors = p.next(authors)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if p.wrote && !more {
+			authors = p.officeAndRequeued()
+		}
 	}
-	return ctx.Err()
+	return nil
 }
 
-// next is who is looked at in the following round: the same, and the office,
-// which may have written notices.
-func (p *pass) next(authors func() []office.Author) func() []office.Author {
-	return func() []office.Author {
-		list := authors()
-		for _, s := range p.officeAuthors() {
-			if !hasAuthor(list, s.Tag()) {
-				list = append(list, s)
+// gather bounds how much trailing work piles up before it is done.
+const gather = 2048
+
+// front takes mail into the inboxes, and looks again for more until there is
+// none, the linger is over, or enough has gathered.
+func (p *pass) front(ctx context.Context, authors []office.Author) (jobs []*job, more bool, err error) {
+	var until time.Time
+	for {
+		found, full, err := p.collect(authors)
+		if err == nil && len(found) > 0 {
+			for _, step := range []func([]*job) error{p.plan, p.deliver} {
+				if err = step(found); err != nil {
+					break
+				}
+			}
+			if err == nil {
+				jobs = append(jobs, found...)
 			}
 		}
-		return list
+		more = more || full
+		switch {
+		case err != nil, len(jobs) >= gather, ctx.Err() != nil, len(jobs) == 0, p.opt.Linger == 0 && !full:
+			return jobs, more, err
+		}
+		if len(found) > 0 || full {
+			continue
+		}
+		now := time.Now()
+		if until.IsZero() {
+			until = now.Add(p.opt.Linger)
+		}
+		if now.After(until) {
+			return jobs, more, nil
+		}
+		time.Sleep(lingerStep)
 	}
+}
+
+// lingerStep is how long a lingering pass waits before it looks again.
+const lingerStep = 4 * time.Millisecond
+
+// back does what trails: records, then transcripts, then the outboxes.
+func (p *pass) back(jobs []*job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	for _, step := range []func([]*job) error{p.record, p.transcribe, p.retire} {
+		if err := step(jobs); err != nil {
+			return err
+		}
+	}
+	p.recorded()
+	return nil
 }
 
 func hasAuthor(list []office.Author, tag string) bool {
@@ -203,24 +267,6 @@ func hasAuthor(list []office.Author, tag string) bool {
 		}
 	}
 	return false
-}
-
-// round takes every waiting message one step of the way after the other, all
-// of them together, so that their syncs group.
-func (p *pass) round(authors []office.Author) (moved bool, err error) {
-	jobs, err := p.collect(authors)
-	if err != nil || len(jobs) == 0 {
-		return false, err
-	}
-	for _, step := range []func([]*job) error{p.plan, p.deliver, p.record, p.transcribe, p.retire} {
-		if err := step(jobs); err != nil {
-			return false, err
-		}
-	}
-	for _, j := range jobs {
-		moved = moved || j.retired
-	}
-	return moved, nil
 }
 
 // settle marks that everything before it is done, so that the next lease

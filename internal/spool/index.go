@@ -115,6 +115,14 @@ func (b Box) ScanIndex(fn func(mail.IndexLine) bool) error {
 	})
 }
 
+// ScanTraffic is ScanIndex for what the fuse wants to know.
+func (b Box) ScanTraffic(fn func(mail.Traffic) bool) error {
+	return b.scanRaw(func(line []byte) bool {
+		t, ok := mail.ParseTraffic(line)
+		return !ok || fn(t)
+	})
+}
+
 // FindIndex looks for a message's line.
 func (b Box) FindIndex(id mail.ID) (found mail.IndexLine, ok bool, err error) {
 	needle := []byte(id)

@@ -24,16 +24,15 @@ type Draft struct {
 	Err    error // why it can't be opened as mail (ErrNotMail, ErrTooLarge)
 }
 
-// Pending lists the names that wait in the outbox, sorted; at most max of them,
-// so that one flooded outbox can't hold up the others.
-func (b Box) Pending(max int) ([]string, error) {
+// Pending lists the names that wait in the outbox, sorted.
+func (b Box) Pending() ([]string, error) {
 	names, err := b.FS.ReadNames(b.Path(Outbox))
 	if err != nil {
 		return nil, err
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return Hidden(n) || !strings.HasSuffix(n, ext) })
 	slices.Sort(names)
-	return names[:min(len(names), max)], nil
+	return names, nil
 }
 
 // Draft reads one outbox file. The error is set only if the file is gone or the
@@ -66,30 +65,37 @@ func (b Box) readDraft(dir, name string) (Draft, error) {
 	return d, nil
 }
 
-// Store puts a stamped message into the outbox, durably. keys are names in
-// outbox/.keys that become links to the message before it is sent, so a key
-// without a message can't exist. The caller holds the mailbox lock.
-// fs.ErrExist: the id or a key is taken.
-func (b Box) Store(id mail.ID, data []byte, keys []string, batch *Batch) error {
+// Key is a name in outbox/.keys that becomes a link to a message before it is
+// sent, so a key without a message can't exist. Kept ones are durable with the
+// message; the others only save a repeat while the system is up.
+type Key struct {
+	Name string
+	Kept bool
+}
+
+// Store puts a stamped message into the outbox, durably. The caller holds the
+// mailbox lock. fs.ErrExist: the id is taken.
+func (b Box) Store(id mail.ID, data []byte, keys []Key, batch *Batch) error {
 	temp, err := writeTemp(b.FS, b.Path(Outbox), FileName(id), data)
 	if err != nil {
 		return err
 	}
-	defer b.FS.Remove(temp)
 	for i, key := range keys {
-		if err := b.FS.Link(temp, b.Path(Keys, key)); err != nil {
+		if err := b.linkKey(temp, key); err != nil {
+			b.FS.Remove(temp)
 			b.dropKeys(keys[:i])
 			return err
 		}
+		if key.Kept {
+			batch.Dir(b.FS, b.Path(Keys))
+		}
 	}
-	if err := b.FS.Link(temp, b.Path(Outbox, FileName(id))); err != nil {
+	if err := b.FS.Move(temp, b.Path(Outbox, FileName(id))); err != nil {
+		b.FS.Remove(temp)
 		b.dropKeys(keys)
 		return err
 	}
 	batch.Dir(b.FS, b.Path(Outbox))
-	if len(keys) > 0 {
-		batch.Dir(b.FS, b.Path(Keys))
-	}
 	if err := batch.Flush(); err != nil {
 		// Not known to be durable, so it must not be sent behind the author's back.
 		b.FS.Remove(b.Path(Outbox, FileName(id)))
@@ -99,9 +105,22 @@ func (b Box) Store(id mail.ID, data []byte, keys []string, batch *Batch) error {
 	return nil
 }
 
-func (b Box) dropKeys(keys []string) {
+// linkKey gives a key to a new message, taking it from one that no longer
+// suppresses anything.
+func (b Box) linkKey(temp string, key Key) error {
+	err := b.FS.Link(temp, b.Path(Keys, key.Name))
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := b.FS.Remove(b.Path(Keys, key.Name)); err != nil {
+		return err
+	}
+	return b.FS.Link(temp, b.Path(Keys, key.Name))
+}
+
+func (b Box) dropKeys(keys []Key) {
 	for _, key := range keys {
-		b.FS.Remove(b.Path(Keys, key))
+		b.FS.Remove(b.Path(Keys, key.Name))
 	}
 }
 

@@ -44,11 +44,11 @@ func PutNew(fsys vfs.FS, dir, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	err = fsys.Link(temp, path.Join(dir, name))
-	if rerr := fsys.Remove(temp); err == nil {
-		err = rerr
+	if err := fsys.Move(temp, path.Join(dir, name)); err != nil {
+		fsys.Remove(temp)
+		return err
 	}
-	return err
+	return nil
 }
 
 // Replace makes dir/name hold data, whole, in place of what was there. For

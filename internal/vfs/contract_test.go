@@ -290,6 +290,26 @@ func TestInode(t *testing.T) {
 	})
 }
 
+func TestMove(t *testing.T) {
+	t.Parallel()
+	eachSystem(t, func(t *testing.T, s system) {
+		must(t, s.Mkdir("d", 0o700), put(s, "a", "1"), put(s, "b", "2"))
+		for _, to := range []string{"b", "a", "d"} {
+			wantErr(t, s.Move("a", to), fs.ErrExist)
+		}
+		wantContent(t, s, "b", "2")
+		must(t, s.Move("a", "d/a"))
+		wantContent(t, s, "d/a", "1")
+		_, err := s.Lstat("a")
+		wantErr(t, err, fs.ErrNotExist)
+		must(t, s.Move("d/a", "d/c"))
+		wantContent(t, s, "d/c", "1")
+		wantErr(t, s.Move("d/a", "d/x"), fs.ErrNotExist)
+		wantErr(t, s.Move("d/c", "no/x"), fs.ErrNotExist)
+		wantErr(t, s.Move("d/c", "../x"), fs.ErrInvalid)
+	})
+}
+
 func TestRename(t *testing.T) {
 	t.Parallel()
 	eachSystem(t, func(t *testing.T, s system) {
@@ -366,6 +386,7 @@ func TestSymlinks(t *testing.T) {
 			"link from": s.Link("bob/dir/x", "stolen"),
 			"rename":    s.Rename("m", "bob/dir/m"),
 			"take":      s.Rename("bob/dir/x", "stolen"),
+			"move":      s.Move("m", "bob/dir/m"),
 			"mkdir":     s.Mkdir("bob/dir/d", 0o700),
 			"remove":    s.Remove("bob/dir/x"),
 			"create":    put(s, "bob/dir/y", "forged"),

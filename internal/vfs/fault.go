@@ -42,7 +42,7 @@ func (c Call) String() string {
 // there.
 func (c Call) Edits() bool {
 	switch c.Op {
-	case "open", "mkdir", "link", "rename", "remove", "syncdir", "write", "sync", "truncate":
+	case "open", "mkdir", "link", "move", "rename", "remove", "syncdir", "write", "sync", "truncate":
 		return true
 	}
 	return false
@@ -203,6 +203,10 @@ func (s *faultFS) Mkdir(name string, perm fs.FileMode) error {
 
 func (s *faultFS) Link(oldname, newname string) error {
 	return s.fault.do(s.call("link", oldname, newname), func() error { return s.inner.Link(oldname, newname) })
+}
+
+func (s *faultFS) Move(oldname, newname string) error {
+	return s.fault.do(s.call("move", oldname, newname), func() error { return s.inner.Move(oldname, newname) })
 }
 
 func (s *faultFS) Rename(oldname, newname string) error {

@@ -175,6 +175,30 @@ func (m *Mem) link(oldname, newname string) error {
 	return to.put(m.disk.now(), base, n)
 }
 
+// Move implements FS.
+func (m *Mem) Move(oldname, newname string) error {
+	m.disk.mu.Lock()
+	defer m.disk.mu.Unlock()
+	return linkError("move", oldname, newname, m.move(oldname, newname))
+}
+
+func (m *Mem) move(oldname, newname string) error {
+	from, old, err := m.find(oldname)
+	if err != nil {
+		return err
+	}
+	to, base, err := m.find(newname)
+	switch {
+	case err != nil:
+		return err
+	case from.at(old) == nil:
+		return syscall.ENOENT
+	case to.at(base) != nil:
+		return syscall.EEXIST
+	}
+	return m.rename(oldname, newname)
+}
+
 // Rename implements FS.
 func (m *Mem) Rename(oldname, newname string) error {
 	m.disk.mu.Lock()

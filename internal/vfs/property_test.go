@@ -59,7 +59,7 @@ func step(t *rapid.T) func(s system) string {
 	off := rapid.Int64Range(0, 6).Draw(t, "offset")
 	flag := rapid.SampledFrom([]int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR}).Draw(t, "access") |
 		rapid.SampledFrom([]int{0, os.O_CREATE, os.O_CREATE | os.O_EXCL, os.O_APPEND}).Draw(t, "flag")
-	switch op := rapid.IntRange(0, 7).Draw(t, "op"); op {
+	switch op := rapid.IntRange(0, 8).Draw(t, "op"); op {
 	case 0:
 		return func(s system) string { return class(s.Mkdir(a, 0o700)) }
 	case 1:
@@ -75,6 +75,8 @@ func step(t *rapid.T) func(s system) string {
 		return func(s system) string { return class(put(s, a, data)) }
 	case 6:
 		return func(s system) string { return class(s.SyncDir(a)) }
+	case 7:
+		return func(s system) string { return class(s.Move(a, b)) }
 	default:
 		return func(s system) string { return edit(s, a, flag, data, off) }
 	}

@@ -24,3 +24,9 @@ func openBeneath(dir int, name string, flag int, perm uint32) (fd int, err error
 		return fd, err, true
 	}
 }
+
+// renameNew renames without replacing, in one call; ENOSYS or EINVAL where the
+// kernel or the file system has none.
+func renameNew(from, to entry) error {
+	return unix.Renameat2(from.dir, from.base, to.dir, to.base, unix.RENAME_NOREPLACE)
+}

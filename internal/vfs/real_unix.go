@@ -131,6 +131,21 @@ func (r *Real) Link(oldname, newname string) error {
 	}))
 }
 
+// Move implements FS.
+func (r *Real) Move(oldname, newname string) error {
+	return linkError("move", oldname, newname, r.both(oldname, newname, func(from, to entry) error {
+		err := renameNew(from, to)
+		var st unix.Stat_t
+		if err != unix.ENOSYS && err != unix.EINVAL || unix.Fstatat(from.dir, from.base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && mode(&st).IsDir() {
+			return err // EINVAL of a directory: into itself
+		}
+		if err := unix.Linkat(from.dir, from.base, to.dir, to.base, 0); err != nil {
+			return err
+		}
+		return unix.Unlinkat(from.dir, from.base, 0)
+	}))
+}
+
 // Rename implements FS.
 func (r *Real) Rename(oldname, newname string) error {
 	return linkError("rename", oldname, newname, r.both(oldname, newname, func(from, to entry) error {
@@ -152,6 +167,12 @@ func (r *Real) both(oldname, newname string, do func(from, to entry) error) erro
 		return err
 	}
 	defer r.release(from)
+	if dir, base := path.Split(newname); dir == oldname[:len(oldname)-len(from.base)] {
+		if _, _, err := split(newname); err != nil {
+			return err
+		}
+		return do(from, entry{from.dir, base})
+	}
 	to, err := r.find(newname)
 	if err != nil {
 		return err

@@ -79,6 +79,15 @@ func (r *Real) Link(oldname, newname string) error {
 	return linkError("link", oldname, newname, err)
 }
 
+// Move implements FS.
+func (r *Real) Move(oldname, newname string) error {
+	err := r.Link(oldname, newname)
+	if err == nil {
+		err = r.Remove(oldname)
+	}
+	return linkError("move", oldname, newname, err)
+}
+
 // Rename implements FS.
 func (r *Real) Rename(oldname, newname string) error {
 	err := r.check(oldname, newname)

@@ -36,6 +36,9 @@ type FS interface {
 	Mkdir(name string, perm fs.FileMode) error
 	// Link gives oldname's file a second name; fs.ErrExist if newname exists.
 	Link(oldname, newname string) error
+	// Move renames a file without ever replacing anything: fs.ErrExist if
+	// newname exists. In doubt both names remain, never none.
+	Move(oldname, newname string) error
 	// Rename replaces newname if it exists, unless it is a directory: that is
 	// fs.ErrExist. Used only where that is wanted
 	// (state files that one writer owns), never for mail.

@@ -1,0 +1,149 @@
+// Command bench measures Postroom against physical limits and plain peers, in
+// one run on one disk, and prints a table of ratios (docs/bench.md). Rounds are
+// interleaved, so that a drifting machine moves both sides of a ratio.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the command line's.
+type options struct {
+	dir    string
+	rounds int
+	only   string
+	full   int
+	agents int
+	out    string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.dir, "dir", "", "where to work; the disk under it is measured (default: a temporary directory here)")
+	flag.IntVar(&o.rounds, "rounds", 7, "interleaved rounds of each measurement")
+	flag.StringVar(&o.only, "only", "", "only groups whose name contains this: start, throughput, batch, watch, parallel, full, memory")
+	flag.IntVar(&o.full, "full", 1_000_000, "archived messages of the full office")
+	flag.IntVar(&o.agents, "agents", 1000, "agents of the full office")
+	flag.StringVar(&o.out, "out", "", "also write the table to this file")
+	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here")
+	flag.Parse()
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err == nil {
+			pprof.StartCPUProfile(f)
+			defer pprof.StopCPUProfile()
+		}
+	}
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// group is a set of measurements that share a set-up.
+type group struct {
+	name string
+	run  func(*bench) error
+}
+
+func groups() []group {
+	return []group{
+		{"start", starts}, {"throughput", throughput}, {"batch", batch}, {"watch", watch},
+		{"parallel", parallel}, {"memory", memory}, {"full", full},
+	}
+}
+
+func run(o options) error {
+	b, err := newBench(o)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	for _, g := range groups() {
+		if !strings.Contains(g.name, o.only) {
+			continue
+		}
+		fmt.Fprintln(os.Stderr, "measuring", g.name)
+		if err := g.run(b); err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+	}
+	return b.report()
+}
+
+// bench is one run: where it works, its programs and what it found.
+type bench struct {
+	options
+	post, postd, hello, sender string
+	rows                       []row
+}
+
+// row is one line of the table.
+type row struct {
+	what, figure, reference string
+	ratio                   float64
+	goal                    string
+	met                     bool
+}
+
+func newBench(o options) (*bench, error) {
+	dir, err := os.MkdirTemp(o.dir, ".bench-")
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	o.dir = dir
+	b := &bench{options: o}
+	return b, b.build()
+}
+
+// atMost adds a ratio that should stay at or below the goal.
+func (b *bench) atMost(what, figure, reference string, ratio, goal float64) {
+	b.rows = append(b.rows, row{what, figure, reference, ratio, fmt.Sprintf("≤ %.2f", goal), ratio <= goal})
+}
+
+// atLeast adds a ratio that should reach the goal.
+func (b *bench) atLeast(what, figure, reference string, ratio, goal float64) {
+	b.rows = append(b.rows, row{what, figure, reference, ratio, fmt.Sprintf("≥ %.2f", goal), ratio >= goal})
+}
+
+func (b *bench) report() error {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%s/%s, %d CPUs, %s, medians of %d interleaved rounds, %s\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), b.rounds, time.Now().UTC().Format("2006-01-02"))
+	s.WriteString("| what | measured | reference | ratio | goal | |\n|---|---|---|---|---|---|\n")
+	for _, r := range b.rows {
+		mark := "ok"
+		if !r.met {
+			mark = "**missed**"
+		}
+		fmt.Fprintf(&s, "| %s | %s | %s | %.2f | %s | %s |\n", r.what, r.figure, r.reference, r.ratio, r.goal, mark)
+	}
+	fmt.Print(s.String())
+	if b.out == "" {
+		return nil
+	}
+	return os.WriteFile(b.out, []byte(s.String()), 0o644)
+}
+
+func median(d []time.Duration) time.Duration { return quantile(d, 0.5) }
+
+func quantile(d []time.Duration, q float64) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	s := slices.Clone(d)
+	slices.Sort(s)
+	return s[min(len(s)-1, int(q*float64(len(s))))]
+}
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
