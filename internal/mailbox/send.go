@@ -149,7 +149,6 @@ func (s *sender) store(i int, msg *mail.Message, w policy.World) Sent {
 		}
 	}
 	clock := s.Author.Box.OpenClock()
-	clock.Forget(s.now, driftLimit)
 	if msg.InReplyTo != "" {
 		clock.Observe(msg.InReplyTo, s.now, driftLimit)
 	}

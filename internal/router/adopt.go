@@ -138,7 +138,6 @@ func (p *pass) idFor(a office.Author, d spool.Draft, m *mail.Message, from strin
 	}
 	defer unlock()
 	clock := a.Box.OpenClock()
-	clock.Forget(p.now, driftLimit)
 	if m.InReplyTo.Valid() {
 		clock.Observe(m.InReplyTo, p.now, driftLimit)
 	}

@@ -61,13 +61,17 @@ func (b Box) OpenClock() *Clock {
 	return c
 }
 
-// Forget drops a last id further in the future than drift: what a wall clock
-// that was wrong once, or a hostile owner, left there. The router would refuse
-// every id that follows it (design §4).
-func (c *Clock) Forget(now time.Time, drift time.Duration) {
-	if mail.Drifted(c.Last, now, drift) {
+// maxDrift is how far in the future a last id counts.
+const maxDrift = 24 * time.Hour
+
+// Next gives the next id, see mail.Clock. A last id in the far future is
+// dropped: a wall clock that was wrong once, or a hostile owner, left it there,
+// and the router refuses every id that follows it (design §4).
+func (c *Clock) Next(now time.Time, tag string) mail.ID {
+	if mail.Drifted(c.Last, now, maxDrift) {
 		c.Last = ""
 	}
+	return c.Clock.Next(now, tag)
 }
 
 // Save stores the clock. It isn't synced: after a power cut the wall clock is
