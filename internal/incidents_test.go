@@ -353,7 +353,7 @@ func TestHostileMailbox(t *testing.T) {
 	for name, text := range map[string]string{
 		id + ".json": forged, "a.json": string(pending), // a pending id of somebody else's, and his very bytes
 		"late.json": `{"to":"coder","subject":"late","body":"b"}`, "broken.json": `{`,
-		"../receipts.jsonl": `{"at":"2026-05-30T14:05:00.007Z","event":"read","id":"` + id + `"}` + "\n",
+		"../receipts.jsonl": string(mail.Receipt{At: time.Now().Add(time.Second), Event: mail.EventRead, ID: mail.ID(id)}.AppendLine(nil)),
 	} {
 		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -567,8 +567,12 @@ func TestFloodDelaysNobody(t *testing.T) {
 		s.drop("mallory", fmt.Sprintf("%03d.json", i), `{"to":"coder","body":"b"}`)
 	}
 	s.drop("zoe", "x.json", `{"to":"coder","body":"b"}`)
+	f, err := s.fs.OpenFile("agents/zoe/.clock", os.O_WRONLY, 0) // zoe's id sorts after all of mallory's
+	s.must(err)
+	_, err = f.WriteAt([]byte("2026-05-30T14-03-11-123Z-5000-00000000"), 0)
+	s.must(errors.Join(err, f.Close()))
 	before, found := 0, false
-	_, err := (&router.Router{Office: s.o}).Pass(context.Background(), router.Options{All: true, Delivered: func(r router.Result) {
+	_, err = (&router.Router{Office: s.o}).Pass(context.Background(), router.Options{All: true, Delivered: func(r router.Result) {
 		found = found || r.Author == "a-zoe"
 		if !found {
 			before++
