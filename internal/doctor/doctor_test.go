@@ -20,7 +20,7 @@ import (
 )
 
 type ward struct {
-	*officetest.Desk
+	*officetest.RealDesk
 	host doctor.Host
 	ids  map[string]mail.ID
 }
@@ -29,9 +29,9 @@ type ward struct {
 // an agent with a mailbox in its workspace, which is a git repository's.
 func newWard(t *testing.T) *ward {
 	t.Helper()
-	d := officetest.NewDesk(t, "researcher", "coder")
+	d := officetest.NewRealDesk(t, "researcher", "coder")
 	d.Join("sandboxed", filepath.Join(d.Root, "work", ".mail"))
-	w := &ward{Desk: d, ids: map[string]mail.ID{}}
+	w := &ward{RealDesk: d, ids: map[string]mail.ID{}}
 	w.ids["done"] = d.Mail("researcher", "coder", mail.Inform, "Zero", "Done with.")
 	if _, err := d.Box("coder").Finish(w.ids["done"]); err != nil {
 		t.Fatal(err)

@@ -15,9 +15,9 @@ import (
 	"github.com/postroom/postroom/internal/vfs"
 )
 
-// Desk is an office on the real file system, for tests that look at what is on
+// RealDesk is an office on the real file system, for tests that look at what is on
 // the disk: messages go the whole way, through mailbox and router.
-type Desk struct {
+type RealDesk struct {
 	T     testing.TB
 	Clock *Clock
 	Sys   office.System
@@ -25,8 +25,8 @@ type Desk struct {
 	Root  string // everything of this test is in here
 }
 
-// NewDesk makes an office with agents (aid "a-"+name) in a temporary directory.
-func NewDesk(t testing.TB, agents ...string) *Desk {
+// NewRealDesk makes an office with agents (aid "a-"+name) in a temporary directory.
+func NewRealDesk(t testing.TB, agents ...string) *RealDesk {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -35,7 +35,7 @@ func NewDesk(t testing.TB, agents ...string) *Desk {
 	clock := NewClock()
 	sys := System(clock, func(dir string) (vfs.FS, error) { return vfs.OpenReal(dir) })
 	sys.Parallel = 8
-	d := &Desk{T: t, Clock: clock, Sys: sys, Dir: filepath.Join(root, "office"), Root: root}
+	d := &RealDesk{T: t, Clock: clock, Sys: sys, Dir: filepath.Join(root, "office"), Root: root}
 	if _, _, err := office.Create(d.Dir, sys, office.CreateOptions{PersonCheck: config.PersonCheckOff}); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func NewDesk(t testing.TB, agents ...string) *Desk {
 
 // Join registers an agent; its mailbox is in the directory outside, or in the
 // office if that is "".
-func (d *Desk) Join(name, outside string) {
+func (d *RealDesk) Join(name, outside string) {
 	d.T.Helper()
 	o, reg := d.Office(), d.Registry()
 	dir := filepath.Join(d.Dir, office.AgentsDir, name)
@@ -64,7 +64,7 @@ func (d *Desk) Join(name, outside string) {
 	d.must(reg.Save(o.FS))
 }
 
-func (d *Desk) must(err error) {
+func (d *RealDesk) must(err error) {
 	d.T.Helper()
 	if err != nil {
 		d.T.Fatal(err)
@@ -72,7 +72,7 @@ func (d *Desk) must(err error) {
 }
 
 // Office opens the office anew.
-func (d *Desk) Office() *office.Office {
+func (d *RealDesk) Office() *office.Office {
 	d.T.Helper()
 	o, err := office.Open(d.Dir, d.Sys)
 	d.must(err)
@@ -80,7 +80,7 @@ func (d *Desk) Office() *office.Office {
 }
 
 // Registry loads the address book.
-func (d *Desk) Registry() *registry.Registry {
+func (d *RealDesk) Registry() *registry.Registry {
 	d.T.Helper()
 	reg, err := d.Office().Registry()
 	d.must(err)
@@ -88,7 +88,7 @@ func (d *Desk) Registry() *registry.Registry {
 }
 
 // Box opens a mailbox.
-func (d *Desk) Box(name string) *mailbox.Mailbox {
+func (d *RealDesk) Box(name string) *mailbox.Mailbox {
 	d.T.Helper()
 	m, err := mailbox.Open(d.Office(), name)
 	d.must(err)
@@ -96,7 +96,7 @@ func (d *Desk) Box(name string) *mailbox.Mailbox {
 }
 
 // Send stores one message in an outbox.
-func (d *Desk) Send(from, to string, act mail.Act, subject, body string) mail.ID {
+func (d *RealDesk) Send(from, to string, act mail.Act, subject, body string) mail.ID {
 	d.T.Helper()
 	sent, err := d.Box(from).Send(mailbox.Draft{To: []string{to}, Act: act, Subject: subject, Body: body, Again: true})
 	d.must(err)
@@ -105,7 +105,7 @@ func (d *Desk) Send(from, to string, act mail.Act, subject, body string) mail.ID
 }
 
 // Pass routes everything.
-func (d *Desk) Pass() router.Report {
+func (d *RealDesk) Pass() router.Report {
 	d.T.Helper()
 	rep, err := (&router.Router{Office: d.Office()}).Pass(context.Background(), router.Options{All: true})
 	d.must(err)
@@ -113,7 +113,7 @@ func (d *Desk) Pass() router.Report {
 }
 
 // Mail sends one message and routes it.
-func (d *Desk) Mail(from, to string, act mail.Act, subject, body string) mail.ID {
+func (d *RealDesk) Mail(from, to string, act mail.Act, subject, body string) mail.ID {
 	d.T.Helper()
 	id := d.Send(from, to, act, subject, body)
 	d.Pass()
@@ -121,13 +121,13 @@ func (d *Desk) Mail(from, to string, act mail.Act, subject, body string) mail.ID
 }
 
 // Path joins names under the office.
-func (d *Desk) Path(elem ...string) string {
+func (d *RealDesk) Path(elem ...string) string {
 	return filepath.Join(append([]string{d.Dir}, elem...)...)
 }
 
 // Edit changes a file in place, as somebody with an editor would: the file gets
 // another inode, so that what is linked to it stays what it was.
-func (d *Desk) Edit(path string, change func(string) string) {
+func (d *RealDesk) Edit(path string, change func(string) string) {
 	d.T.Helper()
 	data, err := os.ReadFile(path)
 	d.must(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/postroom/postroom/internal/policy"
 )
 
-// The canonical layout (spool-format.md §5): a head line, one agent a line, a
+// The canonical layout (spool-format.md §2): a head line, one agent a line, a
 // divider, one channel a line, the rest, the checksum of all before it. What
 // lookups need stands first in a line. Values have no raw newline, so a line
 // that starts with ] is a divider and nothing else.

@@ -1,6 +1,6 @@
 // Package registry is the office's address book, registry.json: every agent,
 // alias and channel, and the only authority for where mail goes (design §3,
-// §11; spool-format.md §5).
+// §11; spool-format.md §2).
 //
 // Invariants. A name, an alias or a retired channel name belongs to its first
 // holder for ever; agents and channels share one name space; names are

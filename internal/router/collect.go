@@ -196,8 +196,8 @@ func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) bool {
 		return false
 	}
 	_, data, err := p.o.ReadMessage(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true
+	if errors.Is(err, fs.ErrNotExist) { // a new one: not from the far future, which nothing sorts after
+		return a.AID == "" || !mail.Drifted(id, p.now, driftLimit)
 	}
 	return err == nil && mail.DigestOf(data) == digest
 }
@@ -239,6 +239,9 @@ func rawCause(d spool.Draft, now time.Time) mail.ID {
 	at := now
 	if d.Info != nil {
 		at = d.Info.ModTime()
+	}
+	if at.Sub(now) > driftLimit {
+		at = time.Unix(0, 0) // its owner set it; the notice may not lie in the far future
 	}
 	var c mail.Clock
 	return c.Next(at, string(d.Digest)+d.Name)

@@ -61,6 +61,19 @@ func (b Box) OpenClock() *Clock {
 	return c
 }
 
+// maxDrift is how far in the future a last id counts.
+const maxDrift = 24 * time.Hour
+
+// Next gives the next id, see mail.Clock. A last id in the far future is
+// dropped: a wall clock that was wrong once, or a hostile owner, left it there,
+// and the router refuses every id that follows it (design §4).
+func (c *Clock) Next(now time.Time, tag string) mail.ID {
+	if mail.Drifted(c.Last, now, maxDrift) {
+		c.Last = ""
+	}
+	return c.Clock.Next(now, tag)
+}
+
 // Save stores the clock. It isn't synced: after a power cut the wall clock is
 // ahead of it anyway.
 func (c *Clock) Save() error {

@@ -1,6 +1,6 @@
 // Package spool is the disk protocol: how a message file is written, adopted,
 // delivered, indexed and retired, and who may do so (design §3,
-// docs/spool-format.md §3–§6, docs/crash-safety.md).
+// docs/spool-format.md §1, §5, §6, docs/crash-safety.md).
 //
 // Invariants. A mail file appears whole or not at all, and a name that exists
 // is never overwritten. Moving between directories is link, sync of the target

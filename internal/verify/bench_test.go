@@ -18,7 +18,7 @@ import (
 
 // fill writes n delivered messages as the router would leave them, without its
 // syncs.
-func fill(b *testing.B, d *officetest.Desk, n int) {
+func fill(b *testing.B, d *officetest.RealDesk, n int) {
 	b.Helper()
 	o := d.Office()
 	j, err := journal.Open(o.FS, d.Clock.Now())
@@ -88,7 +88,7 @@ func fill(b *testing.B, d *officetest.Desk, n int) {
 // BenchmarkRun verifies 100,000 messages and tells what that takes in memory.
 func BenchmarkRun(b *testing.B) {
 	const n = 100_000
-	d := officetest.NewDesk(b, "researcher", "coder")
+	d := officetest.NewRealDesk(b, "researcher", "coder")
 	fill(b, d, n)
 	var peak uint64
 	for b.Loop() {

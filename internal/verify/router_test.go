@@ -20,7 +20,7 @@ func TestAfterAFailedPass(t *testing.T) {
 	t.Parallel()
 	full := errors.New("no space left on device")
 	for n := 1; ; n += 3 { // each fault here lasts over several calls
-		d := officetest.NewDesk(t, "researcher", "coder")
+		d := officetest.NewRealDesk(t, "researcher", "coder")
 		d.Mail("researcher", "coder", mail.Inform, "Before", "x")
 		d.Send("researcher", "coder", mail.Request, "During", "y")
 		var fault vfs.Fault

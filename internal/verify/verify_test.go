@@ -16,16 +16,16 @@ import (
 // world is an office with a conversation in it: one message done, one waiting
 // in a mailbox inside, one in a mailbox outside.
 type world struct {
-	*officetest.Desk
+	*officetest.RealDesk
 	done, waiting, outside mail.ID
 	transcript, journal    string
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	d := officetest.NewDesk(t, "researcher", "coder")
+	d := officetest.NewRealDesk(t, "researcher", "coder")
 	d.Join("sandboxed", filepath.Join(d.Root, "work", ".mail"))
-	w := &world{Desk: d, journal: d.Path("journal", "2026-05-30.jsonl"), transcript: d.Path("transcripts", "_inbox_coder.md")}
+	w := &world{RealDesk: d, journal: d.Path("journal", "2026-05-30.jsonl"), transcript: d.Path("transcripts", "_inbox_coder.md")}
 	w.done = d.Mail("researcher", "coder", mail.Request, "First", "Do this.")
 	if _, err := d.Box("coder").Finish(w.done); err != nil {
 		t.Fatal(err)
