@@ -107,6 +107,8 @@ func (r ran) want(exit int, line string) ran {
 // anyID finds message ids in what a command said.
 var anyID = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z-\d{4}-[0-9a-f]{8}`)
 
+var approvalID = regexp.MustCompile(`ap-[0-9a-f]{10}`)
+
 // id is the first message id that it said.
 func (r ran) id() string {
 	r.t.Helper()
