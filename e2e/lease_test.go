@@ -102,8 +102,9 @@ func TestHolderStopped(t *testing.T) {
 		}
 		if n%2 == 0 { // somebody tidies up
 			os.Remove(filepath.Join(d.office, "lease"))
-			if r := d.post("route"); r.exit == 0 && strings.Contains(h.call, "journal") {
-				t.Fatalf("two routers, while one is stopped before %s", h.call)
+			second := d.post("send", "bob", "--as", "ann", "-s", "s", "-m", "tidied at "+itoa(n), "--wait", "50ms")
+			if r.exit == 4 && second.exit != 4 {
+				t.Fatalf("two routers, while one is stopped before %s: %v", h.call, second)
 			}
 		}
 		h.end(n%3 == 0)

@@ -104,7 +104,7 @@ func (d *desk) released(n int, open []string) {
 		if !strings.Contains(list, id) {
 			d.t.Fatalf("%s is not listed:\n%s", id, list)
 		}
-		d.post("answer", id, "--choose", "allow")
+		d.post("answer", id, "--choose", "deliver")
 	}
 	if more := d.rest(); more <= n || more > 3*n+20 {
 		d.t.Fatalf("%d messages before the release, %d after", n, more)
