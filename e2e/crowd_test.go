@@ -211,4 +211,3 @@ func TestBatch(t *testing.T) {
 		t.Fatalf("%d messages", n)
 	}
 }
-

@@ -199,7 +199,7 @@ func readVictim() victim {
 			return []string{"read", d.send("ann", "bob", "to read "+itoa(n)), "--as", "bob"}
 		},
 		after: func(d *desk, n int, args []string, killed bool) {
-			unread := strings.Contains(d.post("inbox", "--as", "bob").out, args[1])
+			unread := d.isUnread("bob", args[1])
 			shown := strings.Contains(read(d.t, filepath.Join(d.root, "out")), "to read "+itoa(n))
 			if !unread && !shown {
 				d.t.Fatalf("%s counts as read, and nobody saw it", args[1])
@@ -270,7 +270,8 @@ func joinVictim() victim {
 		},
 		after: func(d *desk, n int, args []string, _ bool) {
 			d.ok(args...)
-			d.once(d.look().messages[d.send("ann", name(n), "welcome "+itoa(n))].Body, name(n))
+			d.send("ann", name(n), "welcome "+itoa(n))
+			d.once("welcome "+itoa(n), name(n))
 		}}
 }
 

@@ -90,7 +90,7 @@ func (tr *tracer) loop() (res traced) {
 	seen := map[int]bool{pid: true}
 	resume(pid, 0)
 	for {
-		tid, err := wait4(-1, &ws)
+		tid, err := wait4(-pid, &ws) // its process group: nobody else's children
 		if err != nil {
 			res.err = err
 			return res
@@ -131,7 +131,7 @@ func resume(tid int, sig syscall.Signal) { syscall.PtraceSyscall(tid, int(sig)) 
 
 func wait4(pid int, ws *syscall.WaitStatus) (int, error) {
 	for {
-		got, err := syscall.Wait4(pid, ws, unix.WALL|unix.WNOTHREAD, nil)
+		got, err := syscall.Wait4(pid, ws, unix.WALL, nil)
 		if err != syscall.EINTR {
 			return got, err
 		}

@@ -49,30 +49,28 @@ func (s *snapshot) checkBox(c *correspondent) {
 			s.bad("index of %s: %s is not what the office has", c.name, l.ID)
 		}
 	}
-	for id := range c.inbox {
-		if _, both := c.done[id]; both {
-			s.bad("%s is in the inbox of %s and in .done", id, c.name)
-		}
-	}
-	for _, m := range merged(c.inbox, c.done) {
-		if s.messages[m.ID].raw != m.raw {
+	for id, m := range mailbox(c) {
+		if s.messages[id].raw != m.raw {
 			s.bad("%s is not what the office has", m.path)
 		}
-		if indexed[m.ID] != 1 {
-			s.bad("index of %s has %s %d times", c.name, m.ID, indexed[m.ID])
+		if indexed[id] != 1 {
+			s.bad("index of %s has %s %d times", c.name, id, indexed[id])
 		}
-		delete(indexed, m.ID)
+		delete(indexed, id)
 	}
 	for id := range indexed {
 		s.bad("index of %s has %s, its mailbox does not", c.name, id)
 	}
 }
 
-func merged(a, b map[string]message) []message {
-	var out []message
-	for _, m := range []map[string]message{a, b} {
-		for _, v := range m {
-			out = append(out, v)
+// mailbox is what an agent has, handled or not. A message that is in both places
+// was being put away when a process died: it counts as handled, and the next
+// post done takes the other name off.
+func mailbox(c *correspondent) map[string]message {
+	out := map[string]message{}
+	for _, dir := range []map[string]message{c.inbox, c.done} {
+		for id, m := range dir {
+			out[id] = m
 		}
 	}
 	return out
