@@ -80,6 +80,9 @@ func (d *desk) look() *snapshot {
 	}
 	must(d.t, json.Unmarshal([]byte(read(d.t, filepath.Join(d.office, "registry.json"))), &reg))
 	for _, a := range reg.Agents {
+		if a.Transcript == "" {
+			a.Transcript = "_inbox_" + a.Name + ".md"
+		}
 		s.add(&correspondent{name: a.Name, aid: a.AID, dir: filepath.Dir(a.InboxPath), transcript: a.Transcript})
 	}
 	for _, n := range []string{"human", "postroom"} {
