@@ -223,7 +223,7 @@ func turnDetail(l mail.IndexLine) map[string]string {
 	if l.Turns == 0 && l.Chain == 0 {
 		return nil
 	}
-	return map[string]string{"turns": strconv.Itoa(l.Turns), "chain": strconv.Itoa(l.Chain), "since": l.Since.UTC().Format(time.RFC3339)}
+	return map[string]string{"turns": strconv.Itoa(l.Turns), "chain": strconv.Itoa(l.Chain), "since": l.Since.UTC().Format(time.RFC3339Nano)}
 }
 
 // notices writes what the rules say to whom about this message. Their ids
