@@ -258,10 +258,10 @@ func bounceText(m *mail.Message, b policy.Bounce) string {
 	}
 	var s strings.Builder
 	s.WriteString("Your message " + string(m.ID) + " to " + mail.Neutralise(to, false) + " was not delivered: " + b.Reason + ".")
-	if len(b.Suggest) > 0 {
-		s.WriteString(" Did you mean " + strings.Join(b.Suggest, ", ") + "?")
-	}
-	if b.Hint != "" {
+	switch {
+	case len(b.Suggest) > 0:
+		s.WriteString(" Did you mean " + strings.Join(b.Suggest, " or ") + "?")
+	case b.Hint != "":
 		s.WriteString("\n\nWhat to do: " + b.Hint + ".")
 	}
 	return s.String()
