@@ -106,6 +106,9 @@ type Report struct {
 	Waiting int
 	// Repaired counts what an earlier crash had left half-done.
 	Repaired int
+	// Complete: the pass ran to its end. An error that comes with it is of single
+	// mailboxes, and concerns nobody else's mail.
+	Complete bool
 }
 
 // pass is the state of one pass: everything here dies with the lease.
@@ -199,7 +202,9 @@ func (p *pass) run(ctx context.Context) error {
 	if p.broken {
 		return errors.Join(errs...) // not settled: the next pass redoes what this one journalled
 	}
-	return errors.Join(append(errs, p.settle())...)
+	err := p.settle()
+	p.rep.Complete = err == nil
+	return errors.Join(append(errs, err)...)
 }
 
 func (p *pass) reportWakes() {
