@@ -35,12 +35,14 @@ type Health struct {
 	Sides   map[string]any `json:"sides,omitempty"`
 }
 
-// PassState is the last pass. Error is its kind of error, "" if it went well.
+// PassState is the last pass. Error is its kind of error, "" if it went well;
+// Partial says that it is of single mailboxes.
 type PassState struct {
-	At     time.Time `json:"at,omitzero"`
-	TookMS int64     `json:"took_ms"`
-	Count  uint64    `json:"count"`
-	Error  mail.Kind `json:"error,omitempty"`
+	At      time.Time `json:"at,omitzero"`
+	TookMS  int64     `json:"took_ms"`
+	Count   uint64    `json:"count"`
+	Error   mail.Kind `json:"error,omitempty"`
+	Partial bool      `json:"partial,omitempty"`
 }
 
 // Trouble is the last pass that failed.
@@ -92,7 +94,8 @@ func (p *pulse) pass(began, now time.Time, rep router.Report, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busySince = time.Time{}
-	p.last = PassState{At: began.UTC(), TookMS: now.Sub(began).Milliseconds(), Count: p.last.Count + 1, Error: mail.KindOf(err)}
+	p.last = PassState{At: began.UTC(), TookMS: now.Sub(began).Milliseconds(), Count: p.last.Count + 1, Error: mail.KindOf(err),
+		Partial: err != nil && rep.Complete}
 	p.waiting = rep.Waiting
 	if err != nil {
 		p.trouble = &Trouble{At: now.UTC(), Kind: mail.KindOf(err), Text: mail.Neutralise(err.Error(), false)}
@@ -133,7 +136,7 @@ func (p *pulse) health(now time.Time) Health {
 	if holder, ok := spool.ReadHolder(p.office.FS); ok {
 		h.Lease.Holder = &holder
 	}
-	h.OK = p.last.Error == "" && now.Sub(p.last.At) < late
+	h.OK = (p.last.Error == "" || p.last.Partial) && now.Sub(p.last.At) < late
 	return h
 }
 

@@ -139,28 +139,38 @@ func (r *run) pass(ctx context.Context) error {
 		err = nil
 	}
 	switch kind := mail.KindOf(err); {
+	case err == nil || rep.Complete: // what is wrong with one mailbox slows nobody down
+		r.went(opt, err, now)
+		r.pace.done(now, len(rep.Results)+rep.Repaired)
 	case kind == mail.KindBusy:
 		r.todo.back(opt)
 		r.pace.taken(now)
+		r.pulse.busy(now)
 		r.stuck(now)
+		return nil
 	case kind == mail.KindForeign || kind == mail.KindReadOnly:
 		r.Log.Error("cannot serve this office", "error", err.Error())
 		return err
-	case err != nil:
+	default:
 		r.todo.back(opt)
 		r.pace.failed(now)
-		r.complain(err, now)
-	default:
-		r.pace.done(now, len(rep.Results)+rep.Repaired)
-		r.recovered()
-	}
-	if kind := mail.KindOf(err); kind == mail.KindBusy {
-		r.pulse.busy(now)
-		return nil
+		r.complain("a pass failed", err, now)
 	}
 	r.pulse.pass(began, now, rep, err)
 	r.after(ctx, opt, rep, began)
 	return nil
+}
+
+// went says what is wrong with single mailboxes, and when nothing is any more;
+// only a pass over all, or the one that had failed, can tell.
+func (r *run) went(opt router.Options, err error, now time.Time) {
+	switch {
+	case err != nil:
+		r.complain("mailboxes need attention", err, now)
+	case r.said != "" && (opt.All || r.pace.failures > 0):
+		r.said = ""
+		r.Log.Info("passes work again")
+	}
 }
 
 // after does what a pass leaves to be done beside the next ones.
@@ -194,7 +204,7 @@ func (r *run) after(ctx context.Context, opt router.Options, rep router.Report, 
 
 func (r *run) flush() {
 	if err := r.dispatch.Flush(); err != nil && mail.KindOf(err) != mail.KindBusy {
-		r.complain(err, time.Now())
+		r.complain("the journal cannot be written", err, time.Now())
 	} else if err != nil {
 		r.wakes.again() // somebody else routes; the evidence is kept
 	}
@@ -212,24 +222,17 @@ func (r *run) stuck(now time.Time) {
 		return
 	}
 	holder, _ := spool.ReadHolder(r.office.FS)
-	r.complain(&mail.Error{Op: "take the lease", Kind: mail.KindBusy, Addr: r.office.Dir,
+	r.complain("somebody else routes", &mail.Error{Op: "take the lease", Kind: mail.KindBusy, Addr: r.office.Dir,
 		Err: errors.New("somebody else has held it for long"), Hint: "see whether it hangs"}, now,
 		"holder_pid", holder.PID, "holder_host", holder.Host)
 }
 
 // complain logs trouble once, and again now and then while it lasts.
-func (r *run) complain(err error, now time.Time, more ...any) {
+func (r *run) complain(what string, err error, now time.Time, more ...any) {
 	text := err.Error()
 	if text == r.said && now.Sub(r.saidAt) < sayAgain {
 		return
 	}
 	r.said, r.saidAt = text, now
-	r.Log.Error("a pass failed", append([]any{"kind", string(mail.KindOf(err)), "error", text, "failures", r.pace.failures}, more...)...)
-}
-
-func (r *run) recovered() {
-	if r.said != "" {
-		r.said = ""
-		r.Log.Info("passes work again")
-	}
+	r.Log.Error(what, append([]any{"kind", string(mail.KindOf(err)), "error", text, "failures", r.pace.failures}, more...)...)
 }

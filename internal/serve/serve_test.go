@@ -531,6 +531,40 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
+// TestBrokenMailbox: a mailbox that cannot be read is said and shown, and nobody
+// else's mail waits for it.
+func TestBrokenMailbox(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "broken", "coder", "tester")
+	s := d.server()
+	s.Rescan, s.Full = 5*time.Millisecond, 5*time.Millisecond
+	d.serve(s)
+	out := d.path("agents", "broken", "outbox")
+	if err := os.Rename(out, out+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(out, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is shown", func() bool { h, code := d.health(); return code == 200 && h.Pass.Partial && h.Error != nil })
+	for i := range 3 {
+		d.drop("coder", fmt.Sprintf("m%d.json", i), message("tester", i))
+		d.arrives("tester", i+1)
+	}
+	if err := os.Remove(out); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(out+"-away", out); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is well again", func() bool { return strings.Contains(d.log.String(), "passes work again") })
+	if n := strings.Count(d.log.String(), "mailboxes need attention"); n != 1 {
+		t.Fatalf("said %d times:\n%s", n, d.log)
+	}
+	d.drop("broken", "m.json", message("tester", 9))
+	d.arrives("tester", 4)
+}
+
 func TestMovedAway(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "coder")

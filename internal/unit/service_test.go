@@ -103,13 +103,23 @@ func TestSystemdTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unit := filepath.Join(t.TempDir(), "postroom-x.service")
-	if err := os.WriteFile(unit, data, 0o644); err != nil {
-		t.Fatal(err)
+	verify := func(text string) string {
+		unit := filepath.Join(t.TempDir(), "postroom-x.service")
+		if err := os.WriteFile(unit, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(analyze, "verify", "--user", "--man=no", unit)
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "XDG_RUNTIME_DIR=" + t.TempDir()}
+		out, _ := cmd.CombinedOutput()
+		return string(out)
 	}
-	out, err := exec.Command(analyze, "verify", "--user", "--man=no", unit).CombinedOutput()
-	if strings.Contains(string(out), "postroom-x") {
-		t.Fatalf("%v\n%s\n%s", err, out, data)
+	const bad = "[Service]\nExecStart=/nowhere/postd\n"
+	if out := verify(bad); !strings.Contains(out, "/nowhere/postd") {
+		t.Log("systemd-analyze does not work here; the golden files stand alone: ", out)
+		return
+	}
+	if out := verify(string(data)); strings.Contains(out, "postroom-x") {
+		t.Fatalf("%s\n%s", out, data)
 	}
 }
 
