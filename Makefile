@@ -1,6 +1,7 @@
 # What each target does: make help
 SHELL   := /bin/bash
 GO      ?= go
+export CGO_ENABLED ?= 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 PREFIX  ?= $(HOME)/.local

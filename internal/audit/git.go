@@ -131,7 +131,7 @@ func (g *git) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	note := "The audit of a Postroom office. Only \"post audit\" writes here; see docs/audit.md.\n"
+	note := "The audit of a Postroom office. Only \"post audit\" writes here. See \"post help audit\".\n"
 	if err := os.WriteFile(filepath.Join(dir, "postroom"), []byte(note), 0o600); err != nil {
 		return storeError(dir, err)
 	}

@@ -237,6 +237,30 @@ func TestServeProcess(t *testing.T) {
 	}
 }
 
+// TestSendWhileServing: senders get their true answer while a serve routes beside
+// them, and each message arrives once.
+func TestSendWhileServing(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "coder", "tester")
+	p.serve()
+	const n = 12
+	for i := range n {
+		out := p.ok("post", "send", "tester", "--as", "coder", "-s", "s", "-m", fmt.Sprintf("m%d", i))
+		if !strings.HasPrefix(out, "delivered ") {
+			t.Fatal(out)
+		}
+	}
+	got := p.bodies("tester")
+	if len(got) != n {
+		t.Fatal(got)
+	}
+	for body, times := range got {
+		if times != 1 {
+			t.Errorf("%s arrived %d times", body, times)
+		}
+	}
+}
+
 // TestKilled: a serve that is killed in the middle of its work, again and again,
 // loses nothing and delivers nothing twice.
 func TestKilled(t *testing.T) {

@@ -94,7 +94,11 @@ func TestSystemdTakes(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s := odd()
+	s, spaced := odd(), odd()
+	spaced.Program = filepath.Join(t.TempDir(), "my tools 100%h $X")
+	if err := os.WriteFile(spaced.Program, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	s.Program = filepath.Join(dir, "postd")
 	if err := os.WriteFile(s.Program, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -117,6 +121,12 @@ func TestSystemdTakes(t *testing.T) {
 	if out := verify(bad); !strings.Contains(out, "/nowhere/postd") {
 		t.Log("systemd-analyze does not work here; the golden files stand alone: ", out)
 		return
+	}
+	if out := verify(string(data)); strings.Contains(out, "postroom-x") {
+		t.Fatalf("%s\n%s", out, data)
+	}
+	if data, err = spaced.Render(Systemd); err != nil {
+		t.Fatal(err)
 	}
 	if out := verify(string(data)); strings.Contains(out, "postroom-x") {
 		t.Fatalf("%s\n%s", out, data)

@@ -27,8 +27,15 @@ func quoted(s string) string {
 	return `"` + specifiers(s) + `"`
 }
 
-// program is the first word of a command line, in which $ stands for itself.
-func program(s string) string { return quoted(s) }
+// program is the beginning of a command line: the first word, in which $ stands
+// for itself. systemd takes no quotes and no backslash in it, so there a shell
+// passes the path on, as an argument.
+func program(s string) string {
+	if !strings.ContainsAny(s, `"'\`) {
+		return quoted(s)
+	}
+	return `/bin/sh -c "exec \"$$0\" \"$$@\"" ` + argument(s)
+}
 
 // argument is any other word, in which $ would begin a variable
 // (systemd.service(5), Command lines).
