@@ -32,10 +32,10 @@ type message struct {
 
 // correspondent is one mailbox, as it is on disk.
 type correspondent struct {
-	name, aid, dir                                string
-	inbox, done, outbox, sent, failed, notRegular map[string]message
-	index                                         []indexLine
-	transcript                                    string
+	name, aid, dir                    string
+	inbox, done, outbox, sent, failed map[string]message
+	index                             []indexLine
+	transcript                        string
 }
 
 type indexLine struct {

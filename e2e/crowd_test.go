@@ -139,14 +139,20 @@ type chaos struct {
 
 func (c *chaos) stop() { close(c.quit); c.done.Wait() }
 
-// chaos starts routers; at seeded moments one is stopped for a while, or killed
+// chaos starts routers, the first of them postd; at seeded moments one is stopped for a while, or killed
 // and replaced.
 func (d *desk) chaos(routers, kill int) *chaos {
 	c := &chaos{quit: make(chan bool)}
 	rng := rand.New(rand.NewPCG(1, 2))
 	list := make([]*running, routers)
+	start := func(i int) *running {
+		if i == 0 {
+			return d.running("serve")
+		}
+		return d.running("route", "--watch")
+	}
 	for i := range list {
-		list[i] = d.running("route", "--watch")
+		list[i] = start(i)
 	}
 	c.done.Go(func() {
 		for {
@@ -163,7 +169,7 @@ func (d *desk) chaos(routers, kill int) *chaos {
 			if kill > 0 && rng.IntN(kill) == 0 {
 				list[i].stop() // SIGKILL
 				c.killed++
-				list[i] = d.running("route", "--watch")
+				list[i] = start(i)
 				continue
 			}
 			syscall.Kill(list[i].pid, syscall.SIGSTOP)
