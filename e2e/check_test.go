@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // message is what the checker reads of a message file.
@@ -31,10 +32,10 @@ type message struct {
 
 // correspondent is one mailbox, as it is on disk.
 type correspondent struct {
-	name, aid, dir                                string
-	inbox, done, outbox, sent, failed, notRegular map[string]message
-	index                                         []indexLine
-	transcript                                    string
+	name, aid, dir                    string
+	inbox, done, outbox, sent, failed map[string]message
+	index                             []indexLine
+	transcript                        string
 }
 
 type indexLine struct {
@@ -52,15 +53,16 @@ type record struct {
 
 // snapshot is a whole office, read by nothing but file calls.
 type snapshot struct {
-	desk        *desk
-	boxes       map[string]*correspondent // by name, human and postroom too
-	byAID       map[string]*correspondent
-	messages    map[string]message
-	asked       map[string][]string // message id: its approvals, open and decided
-	journal     []record
-	sections    map[string][]string // transcript: message ids in order
-	wrong       []string
-	allowBroken bool
+	desk     *desk
+	boxes    map[string]*correspondent // by name, human and postroom too
+	byAID    map[string]*correspondent
+	messages map[string]message
+	asked    map[string][]string // message id: its approvals, open and decided
+	journal  []record
+	sections map[string][]string // transcript: message ids in order
+	wrong    []string
+
+	parsed map[uint64]message // by inode: most files are links to one
 }
 
 func (s *snapshot) bad(format string, args ...any) {
@@ -71,7 +73,7 @@ func (s *snapshot) bad(format string, args ...any) {
 func (d *desk) look() *snapshot {
 	d.t.Helper()
 	s := &snapshot{desk: d, boxes: map[string]*correspondent{}, byAID: map[string]*correspondent{}, asked: map[string][]string{},
-		sections: map[string][]string{}}
+		sections: map[string][]string{}, parsed: map[uint64]message{}}
 	var reg struct {
 		Agents []struct {
 			AID, Name, Transcript string
@@ -143,19 +145,33 @@ func (s *snapshot) mail(dir string) map[string]message {
 			strings.HasSuffix(name, ".why.json") || !e.Type().IsRegular() {
 			continue
 		}
-		path := filepath.Join(dir, name)
-		data, err := os.ReadFile(path)
-		if os.IsNotExist(err) {
-			continue
+		if m, ok := s.readMail(filepath.Join(dir, name)); ok {
+			out[strings.TrimSuffix(name, ".json")] = m
 		}
-		id := strings.TrimSuffix(name, ".json")
-		m := message{raw: string(data), path: path}
-		if err := json.Unmarshal(data, &m); err != nil || m.ID != id {
-			m = message{raw: string(data), path: path}
-		}
-		out[id] = m
 	}
 	return out
+}
+
+func (s *snapshot) readMail(path string) (message, bool) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return message{}, false // moved meanwhile
+	}
+	inode := fi.Sys().(*syscall.Stat_t).Ino
+	m, known := s.parsed[inode]
+	if m.path = path; known {
+		return m, true
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return message{}, false
+	}
+	m = message{raw: string(data), path: path}
+	if err := json.Unmarshal(data, &m); err != nil || m.ID+".json" != filepath.Base(path) {
+		m = message{raw: string(data), path: path} // written by hand
+	}
+	s.parsed[inode] = m
+	return m, true
 }
 
 func (s *snapshot) readApprovals() {

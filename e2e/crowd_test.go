@@ -18,19 +18,38 @@ const (
 	shared = 10 // of them are one agent
 )
 
-// Fifty processes send to one inbox, with three routers that are stopped and
-// killed as it goes: nothing is lost, torn, doubled or out of order.
+// Fifty processes send to one inbox, with three routers that are stopped now and
+// then: nothing is lost, torn, doubled or out of order.
 func TestCrowd(t *testing.T) {
+	d := crowded(t)
+	d.crowd(crowd, each, 0)
+}
+
+// The same with routers that are killed, too.
+func TestCrowdAndKilledRouters(t *testing.T) {
+	d := crowded(t)
+	d.torn = true
+	d.crowd(crowd/2, each/2, 3)
+}
+
+func crowded(t *testing.T) *desk {
 	d := newDesk(t, "sink", "together")
 	for n := range crowd - shared {
 		d.join(fmt.Sprintf("sender-%02d", n))
 	}
+	return d
+}
+
+// crowd lets so many processes send so many messages each; every kill-th thing
+// that happens to a router is its death.
+func (d *desk) crowd(processes, messages, kill int) {
+	d.t.Helper()
 	start := time.Now()
-	chaos := d.chaos(t, 3)
+	chaos := d.chaos(3, kill)
 	var wg sync.WaitGroup
-	said := make(chan ran, crowd*each*2)
-	for n := range crowd {
-		wg.Go(func() { d.sender(n, said) })
+	said := make(chan ran, processes*messages*2)
+	for n := range processes {
+		wg.Go(func() { d.sender(n, messages, said) })
 	}
 	wg.Wait()
 	took := time.Since(start)
@@ -40,21 +59,17 @@ func TestCrowd(t *testing.T) {
 	for r := range said {
 		exits[r.exit]++
 		if r.exit != 0 && r.exit != 4 {
-			t.Errorf("%v", r)
+			d.t.Errorf("%v", r)
 		}
 	}
 	d.ok("route")
 	d.ok("route")
-	s := d.whole()
-	d.checkCrowd(s)
-	t.Logf("%d messages by %d processes in %v; exit codes %v; routers stopped %d times, killed %d times", crowd*each*2, crowd, took.Round(time.Second),
-		exits, chaos.stopped, chaos.killed)
-	if r := d.post("verify"); r.exit != 0 {
-		t.Errorf("%v", r)
-	}
+	d.checkCrowd(d.whole(), processes, messages)
+	d.t.Logf("%d messages by %d processes in %v; exit codes %v; routers stopped %d times, killed %d times", processes*messages*2, processes,
+		took.Round(time.Second), exits, chaos.stopped, chaos.killed)
 }
 
-// text is what the n-th process sends as its i-th message.
+// crowdText is what the n-th process sends as its i-th message.
 func crowdText(n, i int, long bool) string {
 	head := fmt.Sprintf("process %d, message %d, long %v\n", n, i, long)
 	if !long {
@@ -65,27 +80,28 @@ func crowdText(n, i int, long bool) string {
 }
 
 // sender is one process of the crowd: one command after the other.
-func (d *desk) sender(n int, said chan<- ran) {
+func (d *desk) sender(n, messages int, said chan<- ran) {
 	name := fmt.Sprintf("sender-%02d", n-shared)
 	if n < shared {
 		name = "together"
 	}
-	for i := range each {
+	for i := range messages {
 		for _, long := range []bool{false, true} {
 			said <- d.feed(crowdText(n, i, long), "send", "sink", "--as", name, "-s", fmt.Sprintf("%d/%d/%v", n, i, long))
 		}
 	}
 }
 
-func (d *desk) checkCrowd(s *snapshot) {
+func (d *desk) checkCrowd(s *snapshot, processes, messages int) {
 	d.t.Helper()
+	total := 2 * processes * messages
 	sink := s.boxes["sink"]
 	byBody := map[string]int{}
 	for _, m := range sink.inbox {
 		byBody[m.Body]++
 	}
-	for n := range crowd {
-		for i := range each {
+	for n := range processes {
+		for i := range messages {
 			for _, long := range []bool{false, true} {
 				if got := byBody[crowdText(n, i, long)]; got != 1 {
 					d.t.Errorf("process %d, message %d, long %v: there %d times", n, i, long, got)
@@ -93,14 +109,14 @@ func (d *desk) checkCrowd(s *snapshot) {
 			}
 		}
 	}
-	if len(sink.inbox) != 2*crowd*each || len(sink.index) != 2*crowd*each || len(s.sections["_inbox_sink.md"]) != 2*crowd*each {
+	if len(sink.inbox) != total || len(sink.index) != total || len(s.sections["_inbox_sink.md"]) != total {
 		d.t.Errorf("inbox %d, index %d, transcript %d", len(sink.inbox), len(sink.index), len(s.sections["_inbox_sink.md"]))
 	}
 	sent := 0
 	for _, c := range s.boxes {
 		sent += len(c.sent)
 	}
-	if sent != 2*crowd*each {
+	if sent != total {
 		d.t.Errorf("%d in .sent", sent)
 	}
 	// Every process sees its own messages arrive in the order in which it sent.
@@ -123,14 +139,20 @@ type chaos struct {
 
 func (c *chaos) stop() { close(c.quit); c.done.Wait() }
 
-// chaos starts routers; at seeded moments one is stopped for a while, or killed
+// chaos starts routers, the first of them postd; at seeded moments one is stopped for a while, or killed
 // and replaced.
-func (d *desk) chaos(t *testing.T, routers int) *chaos {
+func (d *desk) chaos(routers, kill int) *chaos {
 	c := &chaos{quit: make(chan bool)}
 	rng := rand.New(rand.NewPCG(1, 2))
 	list := make([]*running, routers)
+	start := func(i int) *running {
+		if i == 0 {
+			return d.running("serve")
+		}
+		return d.running("route", "--watch")
+	}
 	for i := range list {
-		list[i] = d.running("route", "--watch")
+		list[i] = start(i)
 	}
 	c.done.Go(func() {
 		for {
@@ -144,10 +166,10 @@ func (d *desk) chaos(t *testing.T, routers int) *chaos {
 			case <-time.After(time.Duration(20+rng.IntN(200)) * time.Millisecond):
 			}
 			i := rng.IntN(routers)
-			if rng.IntN(3) == 0 {
+			if kill > 0 && rng.IntN(kill) == 0 {
 				list[i].stop() // SIGKILL
 				c.killed++
-				list[i] = d.running("route", "--watch")
+				list[i] = start(i)
 				continue
 			}
 			syscall.Kill(list[i].pid, syscall.SIGSTOP)

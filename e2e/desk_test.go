@@ -25,6 +25,10 @@ type desk struct {
 	root   string // everything below belongs to the scenario
 	office string
 	env    []string
+	// torn says that processes were killed while many messages were under way:
+	// a transcript then has every section, and may have two of them the other
+	// way round than the index (e2e/README.md).
+	torn bool
 }
 
 // newDesk makes an office with agents, each with a workspace of its own.

@@ -28,8 +28,9 @@ func readOnly(t *testing.T, path string) {
 	must(t, unix.Mount("", path, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""))
 }
 
-// onSmallDisk is a desk whose office stands on a disk of 4 MiB.
-func onSmallDisk(t *testing.T, agents ...string) (d *desk, disk string) {
+// onSmallDisk is a desk whose office stands on a disk of 4 MiB, with ann and bob;
+// ann's mailbox may stand outside the office, so that her mail is copied.
+func onSmallDisk(t *testing.T, outside bool) (d *desk, disk string) {
 	t.Helper()
 	d = bareDesk(t)
 	disk = filepath.Join(d.root, "disk")
@@ -37,8 +38,11 @@ func onSmallDisk(t *testing.T, agents ...string) (d *desk, disk string) {
 	mount(t, "none", disk, "tmpfs", 0, "size=4m")
 	d.office = filepath.Join(disk, "office")
 	d.ok("init", d.office, "--person-check", "env")
-	for _, a := range agents {
-		d.join(a)
+	d.join("bob")
+	if outside {
+		d.join("ann", "--mailbox", filepath.Join(disk, "ann"))
+	} else {
+		d.join("ann")
 	}
 	return d, disk
 }
@@ -66,49 +70,62 @@ func fill(t *testing.T, disk string, pages int) (free func()) {
 // there twice once there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	d, disk := onSmallDisk(t, "ann", "bob")
-	seen := map[int]int{}
-	for pages := range 40 {
-		body := "page " + itoa(pages) + strings.Repeat(" and more", 700)
-		args := []string{"send", "bob", "--as", "ann", "-s", "s", "-m", body, "--wait", "1s"}
-		free := fill(t, disk, pages)
-		r := d.post(args...)
-		seen[r.exit]++
-		s := d.look()
-		switch r.exit {
-		case 0:
-			r.want(0, "delivered")
-			if !s.has("bob", r.id()) {
-				t.Fatalf("%v", r)
+	for name, outside := range map[string]bool{"mail is linked": false, "mail is copied": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var d *desk
+			var disk string
+			seen := map[int]int{}
+			for pages := range 32 {
+				if pages%8 == 0 { // room for the next ones
+					d, disk = onSmallDisk(t, outside)
+				}
+				seen[d.sendWhenFull(disk, pages)]++
 			}
-		case 1:
-			r.want(1, `FAILED\(store\): .*no space left on device`)
-			if n := len(s.boxes["ann"].outbox); n != 0 {
-				t.Fatalf("%d in the outbox after\n%v", n, r)
+			t.Logf("exit codes: %v", seen)
+			if seen[0] == 0 || seen[1] == 0 {
+				t.Fatalf("the disk was never full, or always: %v", seen)
 			}
-		case 4:
-			r.want(4, "stored, not yet delivered: .* Do not resend.")
-			if _, waits := s.boxes["ann"].outbox[r.id()]; !waits {
-				t.Fatalf("not in the outbox after\n%v", r)
-			}
-		default:
+		})
+	}
+}
+
+// sendWhenFull sends with so many pages free, and returns the exit code.
+func (d *desk) sendWhenFull(disk string, pages int) int {
+	t := d.t
+	t.Helper()
+	body := "page " + itoa(pages) + strings.Repeat(" and more", 700)
+	args := []string{"send", "bob", "--as", "ann", "-s", "s", "-m", body, "--wait", "1s"}
+	free := fill(t, disk, pages)
+	r := d.post(args...)
+	s := d.look()
+	switch r.exit {
+	case 0:
+		r.want(0, "delivered")
+		if !s.has("bob", r.id()) {
 			t.Fatalf("%v", r)
 		}
-		free()
-		d.ok("route")
-		d.ok("route")
-		d.whole()
-		d.post(args...).want(0, "delivered|already sent")
-		d.once(body, "bob")
-		d.ok("done", d.once(body), "--as", "bob")
-		if pages%8 == 7 { // room for the next ones
-			d, disk = onSmallDisk(t, "ann", "bob")
+	case 1:
+		r.want(1, `FAILED\(store\): .*no space left on device`)
+		if n := len(s.boxes["ann"].outbox); n != 0 {
+			t.Fatalf("%d in the outbox after\n%v", n, r)
 		}
+	case 4:
+		r.want(4, "stored, not yet delivered: .* Do not resend.")
+		if _, waits := s.boxes["ann"].outbox[r.id()]; !waits {
+			t.Fatalf("not in the outbox after\n%v", r)
+		}
+	default:
+		t.Fatalf("%v", r)
 	}
-	t.Logf("exit codes: %v", seen)
-	if seen[0] == 0 || seen[1] == 0 {
-		t.Fatalf("the disk was never full, or always: %v", seen)
-	}
+	free()
+	d.ok("route")
+	d.ok("route")
+	d.whole()
+	d.post(args...).want(0, "delivered|already sent")
+	d.ok("done", d.once(body, "bob"), "--as", "bob")
+	d.whole()
+	return r.exit
 }
 
 // In a read-only office nothing is stored, and it says so; reading works, and

@@ -120,7 +120,7 @@ func (d *desk) once(body string, at ...string) string {
 }
 
 func victims() []victim {
-	return []victim{sendVictim(), keyedVictim(), broadcastVictim(), askVictim(), routeVictim(), readVictim(), doneVictim(), answerVictim(), joinVictim(), archiveVictim()}
+	return []victim{sendVictim(), notifyVictim(), keyedVictim(), broadcastVictim(), askVictim(), routeVictim(), readVictim(), doneVictim(), answerVictim(), joinVictim(), archiveVictim()}
 }
 
 // again runs the command once more, as whoever saw it die would.
@@ -138,6 +138,43 @@ func sendVictim() victim {
 		after: func(d *desk, n int, args []string, _ bool) {
 			again(d, args, "delivered|already sent")
 			d.once(body(n), "bob")
+		}}
+}
+
+// notifyVictim's recipient is woken by a program that leaves a trace.
+func notifyVictim() victim {
+	body := func(n int) string { return "wake up " + itoa(n) }
+	woken := func(d *desk) int {
+		data, _ := os.ReadFile(filepath.Join(d.root, "woken"))
+		return len(data)
+	}
+	last := map[*desk]int{}
+	return victim{name: "send to somebody who is woken", agents: []string{"ann"},
+		before: func(d *desk, n int) []string {
+			waker := filepath.Join(d.root, "waker")
+			if _, err := os.Stat(waker); err != nil {
+				must(d.t, os.WriteFile(waker, []byte("#!/bin/sh\nprintf x >>"+d.root+"/woken\n"), 0o755))
+				d.join("bob", "--notify", "exec:"+waker)
+			}
+			last[d] = woken(d)
+			return []string{"send", "bob", "--as", "ann", "-s", "s", "-m", body(n)}
+		},
+		after: func(d *desk, n int, args []string, _ bool) {
+			r := d.post(args...)
+			id := d.once(body(n), "bob")
+			switch r.exit {
+			case 0:
+			case 3: // it died at the wake, of which nobody knows whether it began
+				r.want(3, "already sent: .* not yet surfaced .*did not end.* Do not resend.")
+				d.ok("renotify", id, "--as", "ann")
+			default:
+				d.t.Fatalf("%v", r)
+			}
+			if woken(d) == last[d] {
+				d.t.Fatal("nobody was woken")
+			}
+			d.ok("read", id, "--as", "bob")
+			d.ok("done", id, "--as", "bob")
 		}}
 }
 
