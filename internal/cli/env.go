@@ -36,6 +36,10 @@ type Env struct {
 	Globals
 	Out *Output
 
+	session struct { // asked for more than once, and it costs a look at the system
+		key   string
+		known bool
+	}
 	table []Command
 	cmd   Command
 	name  string // "agent set"
@@ -48,7 +52,12 @@ func (e *Env) Now() time.Time { return e.System.Now() }
 func (e *Env) User() config.User { return config.UserFrom(e.Getenv) }
 
 // SessionKey names the session this process belongs to, "" for none.
-func (e *Env) SessionKey() string { return identity.SessionKey(e.Getenv, e.Procs) }
+func (e *Env) SessionKey() string {
+	if !e.session.known {
+		e.session.key, e.session.known = identity.SessionKey(e.Getenv, e.Procs), true
+	}
+	return e.session.key
+}
 
 // Warn tells a person what went less well than the result says.
 func (e *Env) Warn(format string, args ...any) {

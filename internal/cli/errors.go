@@ -61,7 +61,8 @@ type errorObject struct {
 	Exit    int       `json:"exit"`
 }
 
-func jsonError(err error) []byte {
+// errorOf is the "error" that says err.
+func errorOf(err error) errorObject {
 	o := errorObject{Kind: mail.KindOf(err), Message: err.Error(), Exit: exitOf(err)}
 	var e *mail.Error
 	if errors.As(err, &e) {
@@ -72,10 +73,14 @@ func jsonError(err error) []byte {
 			o.Message = string(e.Kind)
 		}
 	}
+	return o
+}
+
+func jsonError(err error) []byte {
 	data, _ := json.Marshal(struct {
 		V     int         `json:"v"`
 		Error errorObject `json:"error"`
-	}{1, o}) // strings and numbers always marshal
+	}{1, errorOf(err)}) // strings and numbers always marshal
 	return append(data, '\n')
 }
 
@@ -93,7 +98,7 @@ func FailedLine(err error) string {
 			parts = append(parts, s)
 		}
 	}
-	if e.Err != nil {
+	if e.Err != nil && !mistyped(e) {
 		parts = append(parts, e.Err.Error())
 	}
 	text := sentence(strings.Join(parts, ": "))
@@ -101,6 +106,11 @@ func FailedLine(err error) string {
 		text += " " + sentence(strings.ToUpper(e.Hint[:1])+e.Hint[1:])
 	}
 	return "FAILED(" + string(e.Kind) + "): " + strings.TrimSpace(text)
+}
+
+// mistyped reports whether kind, name and suggestion say it all.
+func mistyped(e *mail.Error) bool {
+	return e.Kind == mail.KindUnknown && strings.HasPrefix(e.Hint, "did you mean ") && strings.Contains(e.Err.Error(), e.Addr)
 }
 
 func sentence(s string) string {

@@ -40,6 +40,11 @@ func (e *Env) Me(o *office.Office) (identity.Me, error) {
 	if err != nil {
 		return identity.Me{}, err
 	}
+	return e.MeIn(o, reg)
+}
+
+// MeIn is Me with the registry at hand.
+func (e *Env) MeIn(o *office.Office, reg *registry.Registry) (identity.Me, error) {
 	if e.As == mail.NameHuman {
 		if err := e.RequirePerson(e.personCheck()); err != nil {
 			return identity.Me{}, err

@@ -35,7 +35,7 @@ func manCommand() Command {
 func ManPages(table []Command) map[string]string {
 	pages := map[string]string{"post.1": mainPage(table), "post-office.5": officePage}
 	for _, c := range table {
-		if !c.Hidden {
+		if !c.Hidden && !c.Postd { // postd writes those itself
 			pages["post-"+c.Name+".1"] = commandPage(c.Name, c)
 		}
 	}

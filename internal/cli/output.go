@@ -17,6 +17,7 @@ import (
 type Output struct {
 	w      *bufio.Writer
 	err    error
+	gone   bool // see abandon
 	json   bool
 	quiet  bool
 	colour bool
@@ -70,6 +71,15 @@ func (o *Output) Flush() error {
 	}
 	return o.err
 }
+
+// abandon gives the output up: what failed was told in another way, and
+// nothing more is printed.
+func (o *Output) abandon() {
+	o.err, o.gone = nil, true
+	o.w.Reset(io.Discard)
+}
+
+func (o *Output) abandoned() bool { return o.gone }
 
 func (o *Output) keep(_ int, err error) {
 	if err != nil && o.err == nil {

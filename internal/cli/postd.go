@@ -38,20 +38,32 @@ func (e *Env) execPostd(args []string) error {
 	return nil
 }
 
-func (e *Env) findPostd() (string, error) {
-	name := "postd"
+// beside returns the path of a program that stands beside this one.
+func (e *Env) beside(name string) (string, bool) {
+	self, err := e.Executable()
+	if err != nil {
+		return "", false
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	path := filepath.Join(filepath.Dir(self), executable(name))
+	fi, err := os.Stat(path)
+	return path, err == nil && fi.Mode().IsRegular()
+}
+
+func executable(name string) string {
 	if runtime.GOOS == "windows" {
-		name = "postd.exe"
+		return name + ".exe"
 	}
-	if self, err := e.Executable(); err == nil {
-		if real, err := filepath.EvalSymlinks(self); err == nil {
-			self = real
-		}
-		beside := filepath.Join(filepath.Dir(self), name)
-		if fi, err := os.Stat(beside); err == nil && fi.Mode().IsRegular() {
-			return beside, nil
-		}
+	return name
+}
+
+func (e *Env) findPostd() (string, error) {
+	if path, ok := e.beside("postd"); ok {
+		return path, nil
 	}
+	name := executable("postd")
 	for _, dir := range filepath.SplitList(e.Getenv("PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue // what stands in the working directory is not ours

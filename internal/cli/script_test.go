@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 //	TEST_TTY      a controlling terminal
 //	TEST_NOW      the wall clock, RFC 3339
 //	TEST_MACHINE  the machine's name
+//	TEST_TERMINAL a person sits at standard input and output
+//	TEST_SANDBOX  the mailbox, in the office, that is all that may be written
+//	TEST_FULL     the disk takes nothing more
 func postForTest() int {
 	e := SystemEnv("0.0.0-test")
 	e.Procs = fakeTree(os.Getenv("TEST_PARENTS"), os.Getenv("TEST_ALIVE"), os.Getenv("TEST_TTY"))
@@ -41,6 +44,10 @@ func postForTest() int {
 	if t, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
 		e.System.Now = func() time.Time { return t }
 	}
+	if os.Getenv("TEST_TERMINAL") != "" {
+		e.StdinTTY, e.StdoutTTY = true, true
+	}
+	broken(e)
 	return Main(context.Background(), e, Commands(), os.Args[1:])
 }
 
@@ -109,7 +116,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "shape": shape},
 	})
 }
 

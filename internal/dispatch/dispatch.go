@@ -60,14 +60,22 @@ func (w Woken) Surfaced() bool { return w.Err == nil && w.Outcome.State.Settled(
 func (d *Dispatcher) Pass(ctx context.Context, opt router.Options) (router.Report, []Woken, error) {
 	rep, err := d.Router.Pass(ctx, opt)
 	woken := d.Wake(ctx, rep.Wake)
-	switch {
-	case rep.Repaired > 0: // a crash may have come between a delivery and its wake
-		d.sweep(ctx)
-	case opt.All:
-		d.retry(ctx)
+	if rep.Repaired > 0 || opt.All {
+		d.Retry(ctx, rep.Repaired > 0)
 	}
-	d.flush()
+	d.Flush()
 	return rep, woken, err
+}
+
+// Retry wakes whoever is due for another try. With sweep it looks into every
+// inbox, also of agents for whom nothing is known to be owed: a crash may have
+// come between a delivery and its wake.
+func (d *Dispatcher) Retry(ctx context.Context, sweep bool) error {
+	if sweep {
+		return d.arbiter().Sweep(ctx, d.recipients(), d.Office.Sys.Now())
+	}
+	_, err := d.arbiter().Retry(ctx, d.recipients(), d.Office.Sys.Now())
+	return err
 }
 
 // Deliver routes an author's messages until something true can be said of each,
@@ -84,13 +92,16 @@ func (d *Dispatcher) Deliver(ctx context.Context, author office.Author, msgs []*
 	wake := rep.Wake
 	for _, r := range results { // delivered by somebody else's pass: that one wakes, we make sure
 		for _, f := range r.Fates {
-			if e, ok := d.entry(f.Agent.AID); ok && f.State == router.Delivered && !has(wake, e.AID) {
+			if f.State != router.Delivered || has(wake, f.Agent.AID) {
+				continue
+			}
+			if e, ok := d.entry(f.Agent.AID); ok {
 				wake = append(wake, e)
 			}
 		}
 	}
 	woken := d.Wake(context.WithoutCancel(ctx), wake)
-	d.flush()
+	d.Flush()
 	return results, woken, err
 }
 
@@ -146,7 +157,7 @@ func (d *Dispatcher) Renotify(ctx context.Context, e registry.Entry) Woken {
 		w.Kind = e.Notify[0]
 	}
 	w.Outcome, w.Err = d.arbiter().Force(ctx, agentOf(e), d.unread(e.Name), d.Office.Sys.Now())
-	d.flush()
+	d.Flush()
 	return w
 }
 
@@ -191,37 +202,34 @@ func (d *Dispatcher) recipients() []notify.Recipient {
 	return out
 }
 
-func (d *Dispatcher) retry(ctx context.Context) {
-	d.arbiter().Retry(ctx, d.recipients(), d.Office.Sys.Now())
-}
-func (d *Dispatcher) sweep(ctx context.Context) {
-	d.arbiter().Sweep(ctx, d.recipients(), d.Office.Sys.Now())
-}
-
 func (d *Dispatcher) record(a notify.Attempt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.attempts = append(d.attempts, a)
 }
 
-// flush journals the evidence of every attempt, under a lease of its own. If
-// somebody else is routing, it is tried for a moment: the wake itself is never
-// undone by a journal that has to wait.
-func (d *Dispatcher) flush() {
+// Flush journals the evidence of every attempt, under a lease of its own. If
+// somebody else is routing, it is tried for a moment and then left for the next
+// Flush: the wake itself is never undone by a journal that has to wait.
+func (d *Dispatcher) Flush() error {
 	d.mu.Lock()
 	attempts := d.attempts
 	d.attempts = nil
 	d.mu.Unlock()
 	if len(attempts) == 0 {
-		return
+		return nil
 	}
+	var err error
 	for range 50 {
-		err := d.journal(attempts)
-		if mail.KindOf(err) != mail.KindBusy {
-			return
+		if err = d.journal(attempts); mail.KindOf(err) != mail.KindBusy {
+			return err
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.attempts = append(attempts, d.attempts...)
+	return err
 }
 
 func (d *Dispatcher) journal(attempts []notify.Attempt) error {

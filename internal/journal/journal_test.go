@@ -461,3 +461,43 @@ func crashAgain(t *testing.T, m *vfs.Mem) {
 		sound(t, s)
 	}
 }
+
+func TestDurable(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 30, 23, 59, 59, 0, time.UTC)
+	mem := vfs.NewMem(func() time.Time { return now })
+	durable := func() Head {
+		t.Helper()
+		h, err := Durable(mem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	if h := durable(); h != (Head{}) {
+		t.Fatalf("without a journal: %+v", h)
+	}
+	j, err := Open(mem, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	add := func(at time.Time, event string) Head {
+		t.Helper()
+		if err := j.Append(Record{At: at, Event: event}); err != nil {
+			t.Fatal(err)
+		}
+		n, hash := j.Head()
+		return Head{n, hash}
+	}
+	first := add(now, Joined)
+	if h := durable(); h != (Head{}) {
+		t.Fatalf("nothing is settled: %+v", h)
+	}
+	add(now, Settled)
+	add(now, Joined)
+	add(now.Add(time.Hour), Joined) // a file of its own, without a settled record
+	if h := durable(); h != first {
+		t.Fatalf("got %+v, want the record before the settled one, %+v", h, first)
+	}
+}

@@ -97,6 +97,52 @@ func headOf(fsys vfs.FS, name string) (Head, error) {
 	return head, nil
 }
 
+// Durable returns the newest head that is known to be on the disk for good: the
+// record before the last settled one (see the package's invariants). Anybody may
+// call it at any time; zero if nothing is settled yet. A head to keep elsewhere
+// must be one that no crash can take back.
+func Durable(fsys vfs.FS) (Head, error) {
+	names, err := files(fsys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Head{}, nil
+	}
+	if err != nil {
+		return Head{}, failure("read journal", Dir, mail.KindStore, err, "")
+	}
+	for i := len(names) - 1; i >= 0; i-- {
+		h, found, err := settledHead(fsys, names[i])
+		if err != nil {
+			return Head{}, failure("read journal", names[i], mail.KindStore, err, "")
+		}
+		if found {
+			return h, nil
+		}
+	}
+	return Head{}, nil
+}
+
+func settledHead(fsys vfs.FS, name string) (h Head, found bool, err error) {
+	f, err := fsys.OpenFile(path(name), os.O_RDONLY, 0)
+	if err != nil {
+		return Head{}, false, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return Head{}, false, err
+	}
+	tail, _, err := tailOf(f, fi.Size())
+	if err != nil {
+		return Head{}, false, err
+	}
+	line, _, _ := bytes.Cut(tail, []byte("\n"))
+	r, err := parseLine(line)
+	if err != nil || r.Event != Settled {
+		return Head{}, false, nil
+	}
+	return Head{r.N - 1, r.Prev}, true, nil
+}
+
 // setAside keeps torn as journal/.torn-<date>-<n>, durably.
 func setAside(fsys vfs.FS, file string, torn []byte) (string, error) {
 	for n := 1; ; n++ {

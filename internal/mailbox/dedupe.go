@@ -22,23 +22,24 @@ const (
 	authorKey  = "k-"
 )
 
-// keyNames are the entries that the i-th message of a draft leaves in
-// outbox/.keys, the author's own key first.
-func (s *sender) keyNames(i int, msg *mail.Message) []spool.Key {
+// keyNames are the entries that a message leaves in outbox/.keys, the author's
+// own key first.
+func keyNames(p *parcel) []spool.Key {
 	var names []spool.Key
-	if s.draft.Key != "" {
-		sum := sha256.Sum256([]byte(s.draft.Key + "\n" + strconv.Itoa(i)))
+	if p.draft.Key != "" {
+		sum := sha256.Sum256([]byte(p.draft.Key + "\n" + strconv.Itoa(p.nth)))
 		names = append(names, spool.Key{Name: authorKey + hex.EncodeToString(sum[:16]) + ".json", Kept: true})
 	}
-	return append(names, spool.Key{Name: contentKey + mail.ContentKey(msg)[:32] + ".json"})
+	return append(names, spool.Key{Name: contentKey + mail.ContentKey(p.msg)[:32] + ".json"})
 }
 
 // earlier finds the first copy of what is about to be sent, if that one counts.
 // An entry whose message is nowhere is what an interrupted send left: it is
 // sent now, under its id, so that the answer "already sent" is never given for
 // something that was not.
-func (s *sender) earlier(keys []spool.Key, msg *mail.Message) (*mail.Message, error) {
-	for _, key := range keys {
+func (s *sender) earlier(p *parcel) (*mail.Message, error) {
+	msg := p.msg
+	for _, key := range p.keys {
 		name := key.Name
 		first, data, err := s.entry(name)
 		if err != nil {
@@ -49,7 +50,7 @@ func (s *sender) earlier(keys []spool.Key, msg *mail.Message) (*mail.Message, er
 		}
 		mine := strings.HasPrefix(name, authorKey)
 		if mine && mail.ContentKey(first) != mail.ContentKey(msg) {
-			return nil, &mail.Error{Op: "send", Kind: mail.KindConflict, Addr: "--key " + s.draft.Key, ID: first.ID,
+			return nil, &mail.Error{Op: "send", Kind: mail.KindConflict, Addr: "--key " + p.draft.Key, ID: first.ID,
 				Err: errors.New("this key was used for another message"), Hint: "use a new key for a new message"}
 		}
 		counts, err := s.counts(first, mine)

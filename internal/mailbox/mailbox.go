@@ -40,7 +40,10 @@ func Open(o *office.Office, name string) (*Mailbox, error) {
 	if name == office.Human {
 		return &Mailbox{Office: o, Registry: reg, Author: o.SystemAuthor(name)}, nil
 	}
-	e, ok := reg.Entry(name)
+	e, ok, err := office.Entry(reg, name)
+	if err != nil {
+		return nil, err
+	}
 	if !ok {
 		return nil, &mail.Error{Op: "open mailbox", Kind: mail.KindUnknown, Addr: name,
 			Err: errors.New("nobody here has that name"), Hint: `see "post agents", or run "post join ` + name + `"`}

@@ -2,14 +2,12 @@ package mailbox
 
 import (
 	"errors"
-	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/policy"
-	"github.com/postroom/postroom/internal/spool"
 )
 
 // Draft is what an author supplies (design §4). To holds one address or more:
@@ -42,39 +40,62 @@ type Sent struct {
 // An error means that nothing was stored; a store that failed half-way through
 // several recipients is said in Sent.Err.
 func (m *Mailbox) Send(d Draft) ([]Sent, error) {
-	if err := m.Office.CheckWritable(); err != nil {
-		return nil, err
+	r := m.SendAll([]Draft{d})[0]
+	return r.Sent, r.Err
+}
+
+// Posted is what became of one of several drafts; see Send.
+type Posted struct {
+	Sent []Sent
+	Err  error
+}
+
+// SendAll is Send for several drafts, under one lock and with their syncs side
+// by side. Each is judged on its own.
+func (m *Mailbox) SendAll(drafts []Draft) []Posted {
+	out := make([]Posted, len(drafts))
+	err := m.Office.CheckWritable()
+	var todo []*parcel
+	for i := range drafts {
+		d, p := drafts[i], &out[i]
+		if p.Err = err; err != nil {
+			continue
+		}
+		var msgs []*mail.Message
+		var worlds []policy.World
+		if msgs, worlds, p.Err = m.prepare(&d); p.Err != nil {
+			continue
+		}
+		p.Sent = make([]Sent, len(msgs))
+		for k, msg := range msgs {
+			p.Sent[k].To = msg.To
+			todo = append(todo, &parcel{draft: &d, msg: msg, world: worlds[k], nth: k, of: msgs, sent: &p.Sent[k]})
+		}
 	}
-	msgs, worlds, err := m.prepare(d)
-	if err != nil {
-		return nil, err
+	if len(todo) == 0 {
+		return out
 	}
 	unlock, err := m.lock()
 	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	s := &sender{Mailbox: m, draft: d, now: m.now()}
-	var out []Sent
-	for i, msg := range msgs {
-		sent := s.store(i, msg, worlds[i])
-		if sent.Msg != nil && i == 0 && len(msgs) > 1 {
-			for _, later := range msgs[1:] {
-				later.Conversation = sent.Msg.Conversation
+		for i := range out {
+			if out[i].Err == nil {
+				out[i] = Posted{Err: err}
 			}
 		}
-		out = append(out, sent)
+		return out
 	}
-	return out, nil
+	defer unlock()
+	(&sender{Mailbox: m, now: m.now()}).post(todo)
+	return out
 }
 
 // prepare builds a message per recipient and asks the rules about each, before
 // any is stored: one unknown name refuses all.
-func (m *Mailbox) prepare(d Draft) ([]*mail.Message, []policy.World, error) {
+func (m *Mailbox) prepare(d *Draft) ([]*mail.Message, []policy.World, error) {
 	if len(d.To) == 0 {
 		return nil, nil, &mail.Error{Op: "send", Kind: mail.KindUsage, Err: errors.New("there is no recipient"), Hint: "name one: post send coder …"}
 	}
-	if err := checkDraft(&d, m.now()); err != nil {
+	if err := checkDraft(d, m.now()); err != nil {
 		return nil, nil, err
 	}
 	var msgs []*mail.Message
@@ -89,12 +110,32 @@ func (m *Mailbox) prepare(d Draft) ([]*mail.Message, []policy.World, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if b, refused := office.Refusal(policy.Plan(msg, w, m.now())); refused {
+		plan := policy.Plan(msg, w, m.now())
+		if b, refused := office.Refusal(plan); refused {
 			return nil, nil, office.RefusalError(b, to)
+		}
+		if told, only := onlyTold(plan); only {
+			return nil, nil, &mail.Error{Op: "send", Kind: mail.KindRule, Addr: to, Err: errors.New(strings.TrimSuffix(told, ".")),
+				Hint: "act on that answer, or ask something else"}
 		}
 		msgs, worlds = append(msgs, msg), append(worlds, w)
 	}
 	return msgs, worlds, nil
+}
+
+// onlyTold reports whether all that a plan does is to tell the author
+// something, as where a person refused the same question already.
+func onlyTold(plan []policy.Action) (text string, only bool) {
+	for _, a := range plan {
+		switch a := a.(type) {
+		case policy.Tell:
+			text = a.Text
+		case policy.Transcript:
+		default:
+			return "", false
+		}
+	}
+	return strings.Join(strings.Fields(text), " "), text != ""
 }
 
 func checkDraft(d *Draft, now time.Time) error {
@@ -129,63 +170,4 @@ func firstLine(body string) string {
 		return string(r[:limit-1]) + "…"
 	}
 	return line
-}
-
-// sender stores the messages of one draft, under the mailbox lock.
-type sender struct {
-	*Mailbox
-	draft Draft
-	now   time.Time
-}
-
-func (s *sender) store(i int, msg *mail.Message, w policy.World) Sent {
-	out := Sent{To: msg.To}
-	keys := s.keyNames(i, msg)
-	if !s.draft.Again {
-		first, err := s.earlier(keys, msg)
-		if first != nil || err != nil {
-			out.Msg, out.Duplicate, out.Err = first, first != nil, err
-			return out
-		}
-	}
-	clock := s.Author.Box.OpenClock()
-	if msg.InReplyTo != "" {
-		clock.Observe(msg.InReplyTo, s.now, driftLimit)
-	}
-	for {
-		id := clock.Next(s.now, s.Author.Tag())
-		stamped, bounce := s.Office.Stamp(msg, s.Author, id, w, s.now)
-		if bounce != nil {
-			out.Err = office.RefusalError(*bounce, msg.To)
-			return out
-		}
-		err := s.put(stamped, keys)
-		if errors.Is(err, fs.ErrExist) {
-			continue // the clock was lost: the id is taken, the next one is not
-		}
-		if err == nil {
-			clock.Save() // losing it costs a try like the one above
-		}
-		out.Msg, out.Err = stamped, err
-		return out
-	}
-}
-
-// put stores a stamped message together with its keys.
-func (s *sender) put(msg *mail.Message, keys []spool.Key) error {
-	data, err := msg.Encode()
-	if err != nil {
-		return err
-	}
-	if len(data) > mail.MaxSize {
-		return &mail.Error{Op: "send", Kind: mail.KindTooLarge, Addr: msg.To, Err: errors.New("the message is over 1 MiB"),
-			Hint: "put the text in a file and send its path"}
-	}
-	s.prune()
-	err = s.Author.Box.Store(msg.ID, data, keys, s.Office.Sys.Batch())
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return &mail.Error{Op: "store", Kind: mail.KindStore, Addr: "outbox of " + s.Author.Name, Err: err,
-		Hint: "free some space or mend the permissions, then send it again"}
 }

@@ -64,11 +64,15 @@ func (o *Office) reached(reg *registry.Registry, m *mail.Message, batch *spool.B
 		return nil
 	}
 	for _, aid := range append(append([]string{}, m.Envelope.Recipients...), m.Envelope.CC...) {
-		e, ok := reg.EntryByAID(aid)
-		if !ok {
+		a, known := reg.ByAID(aid)
+		if !known {
 			continue
 		}
-		a := policy.Agent{Name: e.Name, AID: e.AID, Archived: e.Archived}
+		e, ok := reg.EntryByAID(aid)
+		if !ok { // unreadable for now
+			f.Missing = append(f.Missing, a)
+			continue
+		}
 		state := spool.Absent
 		if box, err := o.Box(e); err == nil {
 			if state, err = box.Where(m.ID); err != nil {

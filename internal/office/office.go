@@ -116,7 +116,10 @@ func (o *Office) checkWritable() error {
 	if to, moved := readMoved(o.FS); moved {
 		return movedError(o.Dir, to)
 	}
-	why := o.Foreign()
+	why, err := o.foreign()
+	if err != nil {
+		return &mail.Error{Op: "write to office", Kind: mail.KindStore, Addr: o.Dir, Err: err, Hint: `run "post doctor"`}
+	}
 	if why == "" {
 		return nil
 	}
@@ -126,17 +129,25 @@ func (o *Office) checkWritable() error {
 
 // Foreign says why the directory is not the one the office was made in, or "".
 func (o *Office) Foreign() string {
-	if m := o.Sys.Machine(); m != o.Config.Machine {
-		return "it was made on another machine"
-	}
-	fi, err := o.FS.Lstat(".")
+	why, err := o.foreign()
 	if err != nil {
 		return err.Error()
 	}
-	if _, ino, ok := vfs.Inode(fi); ok && ino != o.Config.Inode {
-		return "it is a copy of another directory"
+	return why
+}
+
+func (o *Office) foreign() (why string, err error) {
+	if m := o.Sys.Machine(); m != o.Config.Machine {
+		return "it was made on another machine", nil
 	}
-	return ""
+	fi, err := o.FS.Lstat(".")
+	if err != nil {
+		return "", err
+	}
+	if _, ino, ok := vfs.Inode(fi); ok && ino != o.Config.Inode {
+		return "it is a copy of another directory", nil
+	}
+	return "", nil
 }
 
 func readMoved(fsys vfs.FS) (to string, moved bool) {
@@ -154,6 +165,17 @@ func movedError(dir, to string) error {
 
 // Registry loads the address book.
 func (o *Office) Registry() (*registry.Registry, error) { return registry.Load(o.FS) }
+
+// Entry finds an agent by name or alias. Not known and known but unreadable for
+// now (KindStore) are different things: the first makes mail bounce.
+func Entry(reg *registry.Registry, name string) (registry.Entry, bool, error) {
+	e, ok := reg.Entry(name)
+	if _, known := reg.Agent(name); ok || !known {
+		return e, ok, nil
+	}
+	return e, false, &mail.Error{Op: "read registry", Kind: mail.KindStore, Addr: name,
+		Err: errors.New("the entry can't be read"), Hint: "try again; if that doesn't help, run post doctor"}
+}
 
 // Box returns an agent's mailbox, where the registry says it is.
 func (o *Office) Box(e registry.Entry) (spool.Box, error) {

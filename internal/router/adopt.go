@@ -20,33 +20,46 @@ const defaultGrace = 5 * time.Second
 // sits on it delays its own hand-written mail only.
 const lockPatience = 100 * time.Millisecond
 
-// adopt turns a hand-written file into a stamped one, durably, and returns its
-// job; nil if it has to wait or was failed.
-func (p *pass) adopt(a office.Author, d spool.Draft, from string, jobs []*job) *job {
-	m, err := authored(d)
+// adoptAll turns hand-written files into stamped ones and returns their jobs.
+// What can't be adopted now is left alone for the rest of the pass.
+func (p *pass) adoptAll(a office.Author, raws []spool.Draft) []*job {
+	var jobs []*job
+	for _, d := range raws {
+		m, err := authored(d)
+		if err == nil {
+			if j := p.adopt(a, d, m); j != nil {
+				jobs = append(jobs, j)
+				continue
+			}
+		} else if d.Dir == spool.Outbox && !p.stillBeingWritten(d) && p.failRaw(a, d, err) {
+			continue
+		}
+		p.rep.Waiting++
+		p.skipFile(a, d.Path())
+	}
+	return jobs
+}
+
+// adopt turns one hand-written file into a stamped one, durably; nil if it has
+// to wait.
+func (p *pass) adopt(a office.Author, d spool.Draft, m *mail.Message) *job {
+	if p.locked[a.Tag()] {
+		return nil
+	}
+	j, err := p.stampAdopted(a, d, m)
 	if err != nil {
-		if from == spool.Outbox && !p.stillBeingWritten(d) {
-			p.failRaw(a, d, err)
-		} else {
-			p.rep.Waiting++
+		kind := mail.KindOf(err)
+		if d.Dir == spool.Outbox && (kind == mail.KindTooLarge || kind == mail.KindInvalid) && p.failRaw(a, d, err) {
+			return nil // what can't be stamped now never can be
+		}
+		p.locked[a.Tag()] = kind == mail.KindBusy
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
+			p.problem("adopt", a.Name, err)
 		}
 		return nil
 	}
-	if twin := adoptedFrom(jobs, d); twin {
-		a.Box.DropRaw(d, from) // a pass died between the two steps; a failure is tried again
-		return nil
-	}
-	j, err := p.stampAdopted(a, d, from, m)
-	if kind := mail.KindOf(err); from == spool.Outbox && (kind == mail.KindTooLarge || kind == mail.KindInvalid) {
-		p.failRaw(a, d, err) // what can't be stamped now never can be
-		return nil
-	}
-	if err != nil {
-		p.rep.Waiting++
-		return nil
-	}
-	if from == spool.Failed {
-		a.Box.DropWhy(d.Name)
+	if d.Dir == spool.Failed {
+		a.Box.DropWhy(d.Name) // a reason without a file explains nothing, and harms nobody
 	}
 	return j
 }
@@ -75,29 +88,19 @@ func (p *pass) stillBeingWritten(d spool.Draft) bool {
 		p.o.Sys.Now().Sub(d.Info.ModTime()).Abs() < grace
 }
 
-func adoptedFrom(jobs []*job, d spool.Draft) bool {
-	for _, j := range jobs {
-		o := j.msg.Envelope.Origin
-		if o != nil && o.Name == d.Name && o.Digest == d.Digest && o.Inode == inode(d.Info) {
-			return true
-		}
-	}
-	return false
-}
-
 func inode(fi fs.FileInfo) uint64 {
 	_, ino, _ := vfs.Inode(fi)
 	return ino
 }
 
-func (p *pass) stampAdopted(a office.Author, d spool.Draft, from string, m *mail.Message) (*job, error) {
+func (p *pass) stampAdopted(a office.Author, d spool.Draft, m *mail.Message) (*job, error) {
 	claimed := m.ID
 	m.From, m.Envelope = a.Name, nil
 	world, err := p.o.World(p.reg, a, m, p)
 	if err != nil {
 		return nil, err
 	}
-	id, err := p.idFor(a, d, m, from)
+	id, err := p.idFor(a, d, m)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +117,9 @@ func (p *pass) stampAdopted(a office.Author, d spool.Draft, from string, m *mail
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Box.Adopt(d, from, id, data); err != nil {
+	if err := a.Box.Adopt(d, id, data); err != nil {
+		// The stamped form may be there, but the raw one is too: hands off both.
+		p.skipFile(a, spool.Outbox+"/"+spool.FileName(id))
 		return nil, err
 	}
 	draft, err := a.Box.Draft(spool.FileName(id))
@@ -126,10 +131,10 @@ func (p *pass) stampAdopted(a office.Author, d spool.Draft, from string, m *mail
 
 // idFor keeps the id that the author wrote where the rules allow it (design
 // §4), else takes the next one from the mailbox's clock.
-func (p *pass) idFor(a office.Author, d spool.Draft, m *mail.Message, from string) (mail.ID, error) {
-	if m.ID.Valid() && d.Name == spool.FileName(m.ID) && from == spool.Outbox {
-		if may, known := p.mayUse(m.ID, a, d.Digest); may && !known {
-			return m.ID, nil
+func (p *pass) idFor(a office.Author, d spool.Draft, m *mail.Message) (mail.ID, error) {
+	if d.Path() == spool.Outbox+"/"+spool.FileName(m.ID) && p.mayUse(m.ID, a, d.Digest) {
+		if free, err := p.free(a, m.ID, d.Path()); err != nil || free {
+			return m.ID, err
 		}
 	}
 	unlock, err := a.Box.Lock(lockPatience)
@@ -143,10 +148,27 @@ func (p *pass) idFor(a office.Author, d spool.Draft, m *mail.Message, from strin
 	}
 	for {
 		id := clock.Next(p.now, a.Tag())
-		if _, _, err := p.o.ReadMessage(id); errors.Is(err, fs.ErrNotExist) {
+		free, err := p.free(a, id, "")
+		if err != nil {
+			return "", err
+		}
+		if free {
 			return id, clock.Save()
 		}
 	}
+}
+
+// free reports whether nobody has an id: neither the office nor the author,
+// but for the file itself.
+func (p *pass) free(a office.Author, id mail.ID, itself string) (bool, error) {
+	name := spool.FileName(id)
+	taken, err := spool.Exists(p.o.FS, office.MessagePath(id))
+	for _, dir := range []string{spool.Outbox, spool.Sent, spool.Failed} {
+		if path := dir + "/" + name; err == nil && !taken && path != itself {
+			taken, err = spool.Exists(a.Box.FS, a.Box.Path(path))
+		}
+	}
+	return err == nil && !taken, err
 }
 
 // sayAdopted records the adoption, and tells the author if another id had to be
@@ -167,19 +189,4 @@ func (p *pass) sayAdopted(j *job) error {
 	j.records = append(j.records, rec)
 	return p.notice(notice{to: j.author.Agent, cause: m.ID, key: []string{"claimed"}, subject: "Another id was given",
 		body: "Your message \"" + mail.Neutralise(m.Subject, false) + "\" said it was " + claimed + ", which is not yours to use. It has the id " + string(m.ID) + "."})
-}
-
-// adoptFailed adopts files that had failed and were mended where they lay.
-func (p *pass) adoptFailed(a office.Author, jobs []*job) []*job {
-	drafts, err := a.Box.Refailed(perOutbox)
-	if err != nil {
-		return nil
-	}
-	var out []*job
-	for _, d := range drafts {
-		if j := p.adopt(a, d, spool.Failed, append(jobs, out...)); j != nil {
-			out = append(out, j)
-		}
-	}
-	return out
 }

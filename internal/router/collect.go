@@ -3,6 +3,7 @@ package router
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/postroom/postroom/internal/journal"
@@ -31,6 +32,8 @@ type job struct {
 	sections   []*section
 	records    []journal.Record
 	retired    bool
+	archived   *spool.Ticket // of .sent
+	archiveErr error
 	deferred   bool
 }
 
@@ -41,8 +44,11 @@ type delivery struct {
 	box    spool.Box
 	fresh  bool // new in the inbox in this round
 	ticket *spool.Ticket
+	listed *spool.Ticket // of the index line
 	err    error
 	line   mail.IndexLine
+	// unlisted says why the index line could not be written.
+	unlisted error
 }
 
 // authors lists whose outboxes this pass looks at: its own first, people and
@@ -80,65 +86,81 @@ func (p *pass) officeAuthors() []office.Author {
 
 // collect reads the outboxes and adopts what was written by hand. One broken
 // outbox stops nobody else.
-func (p *pass) collect(authors []office.Author) (jobs []*job, full bool, err error) {
-	var errs []error
+func (p *pass) collect(authors []office.Author) []*job {
+	var jobs []*job
 	for _, a := range authors {
-		js, more, err := p.collectFrom(a)
-		jobs, full = append(jobs, js...), full || more
+		js, err := p.collectFrom(a)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, &mail.Error{Op: "read outbox", Kind: mail.KindStore, Addr: a.Name, Err: err, Hint: `run "post doctor"`})
+			p.problem("read outbox", a.Name, err)
 		}
+		jobs = append(jobs, js...)
 	}
-	if len(jobs) == 0 {
-		return nil, false, errors.Join(errs...)
-	}
-	return jobs, full, nil
+	return jobs
 }
 
-func (p *pass) collectFrom(a office.Author) (jobs []*job, full bool, err error) {
-	names, err := a.Box.Pending()
+func (p *pass) collectFrom(a office.Author) ([]*job, error) {
+	ids, others, err := a.Box.Pending(func(name string) bool { return p.skip[file{a.Tag(), spool.Outbox + "/" + name}] })
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
+	// While not all that is stamped can be seen, a hand-written file may be one
+	// of those that were adopted already.
+	whole := len(ids) <= perOutbox
+	var jobs []*job
 	var raws []spool.Draft
-	taken := 0
-	for _, name := range names {
-		key := a.Tag() + "/" + name
-		if p.inflight[key] {
+	for _, name := range append(ids[:min(len(ids), perOutbox)], others[:min(len(others), rawsPerRound)]...) {
+		d, err := a.Box.Draft(name)
+		if err != nil { // gone, or unreadable for now: doctor names it
+			p.skipFile(a, spool.Outbox+"/"+name)
 			continue
 		}
-		if taken++; taken > perOutbox {
-			full = true
-			break
-		}
-		p.inflight[key] = true
-		d, err := a.Box.Draft(name)
-		if err != nil {
-			continue // gone, or unreadable for now: doctor names it
-		}
-		if j := p.stamped(a, d); j != nil {
-			jobs = append(jobs, j)
-		} else {
+		m := p.stamped(a, d)
+		switch {
+		case m == nil:
 			raws = append(raws, d)
+		case p.originGone(a, m):
+			jobs = append(jobs, &job{author: a, draft: d, msg: m})
+		default:
+			p.skipFile(a, d.Path())
 		}
 	}
-	for _, d := range raws {
-		if j := p.adopt(a, d, spool.Outbox, jobs); j != nil {
-			jobs = append(jobs, j)
-			p.inflight[a.Tag()+"/"+j.draft.Name] = true
-		}
+	if !whole {
+		return jobs, nil
 	}
-	if p.opt.All && a.AID != "" && !p.lookedAtFailed[a.AID] {
-		p.lookedAtFailed[a.AID] = true
-		jobs = append(jobs, p.adoptFailed(a, jobs)...)
+	if p.opt.All && a.AID != "" {
+		raws = append(raws, p.refailed(a)...)
 	}
-	return jobs, full, nil
+	return append(jobs, p.adoptAll(a, raws)...), nil
 }
 
-// stamped returns the job of a file that the author's own tool has stamped
+// originGone makes sure that the hand-written file that m was made of is gone.
+func (p *pass) originGone(a office.Author, m *mail.Message) bool {
+	o := m.Envelope.Origin
+	if o == nil {
+		return true
+	}
+	err := a.Box.DropOrigin(*o)
+	if err != nil {
+		p.problem("adopt", a.Name, err)
+		p.skipFile(a, spool.Outbox+"/"+o.Name)
+		p.skipFile(a, spool.Failed+"/"+o.Name)
+	}
+	return err == nil
+}
+
+// refailed lists files that had failed and were mended where they lay.
+func (p *pass) refailed(a office.Author) []spool.Draft {
+	drafts, err := a.Box.Refailed(rawsPerRound)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.problem("read outbox", a.Name, err)
+	}
+	return slices.DeleteFunc(drafts, func(d spool.Draft) bool { return p.skip[file{a.Tag(), d.Path()}] })
+}
+
+// stamped returns the message of a file that the author's own tool has stamped
 // and that says nothing it may not say; nil for everything else, which is then
 // treated as written by hand (design §4).
-func (p *pass) stamped(a office.Author, d spool.Draft) *job {
+func (p *pass) stamped(a office.Author, d spool.Draft) *mail.Message {
 	if d.Err != nil {
 		return nil
 	}
@@ -146,14 +168,10 @@ func (p *pass) stamped(a office.Author, d spool.Draft) *job {
 	if err != nil || m.Envelope == nil || d.Name != spool.FileName(m.ID) || m.Office != p.o.Config.ID {
 		return nil
 	}
-	if !p.writtenBy(m.From, a) {
+	if !p.writtenBy(m.From, a) || !p.mayUse(m.ID, a, d.Digest) {
 		return nil
 	}
-	may, known := p.mayUse(m.ID, a, d.Digest)
-	if !may {
-		return nil
-	}
-	return &job{author: a, draft: d, msg: m, copied: known}
+	return m
 }
 
 // writtenBy reports whether the name is, or was, the author's.
@@ -165,53 +183,28 @@ func (p *pass) writtenBy(from string, a office.Author) bool {
 	return ok && owner.AID == a.AID && a.AID != ""
 }
 
-// driftLimit is how far from now an id may lie before its author doesn't get
-// to keep it (design §5).
+// driftLimit is how far in the future an id may lie and still move a clock
+// (design §5), and how far a stamped time may lie from its id.
 const driftLimit = 24 * time.Hour
 
-// mayUse decides whether an author may use an id: not another agent's, not out
-// of drift, and unknown to the office or known as this very file
-// (design §4). An id that nobody's tag fits is anybody's, but not while it
-// stands in somebody else's outbox. known: the office has its copy.
-func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) (may, known bool) {
-	if !id.Valid() {
-		return false, false
-	}
-	// Notices and answers carry ids derived from their cause; an agent's own tag
-	// proves itself. Anything else is a stranger's id, and must be near now.
-	own := a.AID == "" || id.OwnedBy(a.AID)
-	if age := p.now.Sub(id.Time()).Abs(); !own && (age > driftLimit || !p.unclaimed(id, a)) {
-		return false, false
+// mayUse decides whether an author may use an id: only one with its own tag,
+// which nobody else's message has and none that the office will derive, and
+// within drift and unknown to the office, or known as this very file (design
+// §4). What people and the office write carries ids derived from its cause.
+func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) bool {
+	if !id.Valid() || a.AID != "" && !id.OwnedBy(a.AID) {
+		return false
 	}
 	_, data, err := p.o.ReadMessage(id)
 	if errors.Is(err, fs.ErrNotExist) { // a new one: not from the far future, which nothing sorts after
-		return a.AID == "" || !mail.Drifted(id, p.now, driftLimit), false
+		return a.AID == "" || !mail.Drifted(id, p.now, driftLimit)
 	}
-	return err == nil && mail.DigestOf(data) == digest, true
-}
-
-func (p *pass) unclaimed(id mail.ID, a office.Author) bool {
-	for _, e := range p.reg.Entries() {
-		if e.AID == a.AID {
-			continue
-		}
-		if id.OwnedBy(e.AID) {
-			return false
-		}
-		box, err := p.o.Box(e)
-		if err != nil {
-			continue
-		}
-		if _, err := box.FS.Lstat(box.Path(spool.Outbox, spool.FileName(id))); err == nil {
-			return false
-		}
-	}
-	return true
+	return err == nil && mail.DigestOf(data) == digest
 }
 
 // failRaw moves a hand-written file to .failed, loudly: the journal and the
-// author are told.
-func (p *pass) failRaw(a office.Author, d spool.Draft, cause error) {
+// author are told. false: it could not be.
+func (p *pass) failRaw(a office.Author, d spool.Draft, cause error) bool {
 	why := spool.Why{At: p.now, Reason: cause.Error()}
 	var e *mail.Error
 	if errors.As(cause, &e) {
@@ -222,15 +215,22 @@ func (p *pass) failRaw(a office.Author, d spool.Draft, cause error) {
 		to: a.Agent, cause: cid, key: []string{"failed", d.Name, string(d.Digest)}, subject: "Not sent: " + d.Name,
 		body: "Your file " + d.Name + " in the outbox was not sent: " + cause.Error() + "\n\nIt is kept in outbox/.failed/ with the reason beside it. Mend it and drop it in the outbox again.",
 	}); err != nil {
-		return // told first, moved then: the file stays and is tried again
+		p.problem("tell", a.Name, err)
+		return false // told first, moved then: the file stays and is tried again
 	}
 	name, err := a.Box.Fail(d, why)
 	if err != nil {
-		return
+		p.problem("set aside", a.Name, err)
+		return false
 	}
-	p.append(journal.Record{At: p.now, Event: journal.Bounced, From: a.Name, AID: a.AID, File: name, Digest: d.Digest,
-		Detail: map[string]string{"reason": cause.Error()}})
+	err = p.append(journal.Record{At: p.now, Event: journal.Bounced, From: a.Name, AID: a.AID, File: name, Digest: d.Digest,
+		Detail: map[string]string{"reason": mail.Neutralise(cause.Error(), false)}})
+	if err != nil {
+		p.problem("journal", a.Name, err) // it is in .failed and the author told: nothing is lost
+	}
 	p.rep.Results = append(p.rep.Results, Result{Author: a.Tag(), Name: d.Name, Fates: []Fate{{State: Bounced, Err: cause}}})
+	p.steps++
+	return true
 }
 
 // rawCause is an id to derive a notice's id from when the file has none: its

@@ -2,6 +2,8 @@ package router
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/mail"
@@ -21,7 +23,7 @@ type ask struct {
 
 // deliver puts mail into inboxes and before people, makes that durable, and
 // only then says so.
-func (p *pass) deliver(jobs []*job) error {
+func (p *pass) deliver(jobs []*job) {
 	for _, j := range jobs {
 		for _, a := range j.actions {
 			switch a := a.(type) {
@@ -38,7 +40,6 @@ func (p *pass) deliver(jobs []*job) error {
 	for _, j := range jobs {
 		p.settleFates(j)
 	}
-	return nil
 }
 
 func (p *pass) deliverOne(j *job, a policy.Deliver) {
@@ -77,7 +78,7 @@ func (j *job) source() spool.Source {
 }
 
 func (p *pass) askOne(j *job, a policy.Ask) {
-	if j.past != nil && j.past.asked {
+	if j.past != nil && j.past.asked == approval.IDFor(a.Kind, j.msg.ID, a.Cause) {
 		return
 	}
 	k := &ask{Ask: a}
@@ -154,22 +155,21 @@ func (p *pass) chain(j *job) []approval.Step {
 
 // settleFates reads the tickets and says what is now true.
 func (p *pass) settleFates(j *job) {
-	res := Result{ID: j.msg.ID, Author: j.author.Tag(), Mail: j.msg}
+	res := Result{ID: j.msg.ID, Author: j.author.Tag(), Mail: j.msg, Fates: p.earlierFates(j)}
 	for _, d := range j.deliveries {
 		if d.err == nil && d.ticket != nil {
 			d.err = d.ticket.Err
 		}
-		fate := Fate{Agent: d.To, State: Delivered}
-		if d.err != nil {
-			fate.State = Deferred
-			fate.Err = &mail.Error{Op: "deliver", Kind: mail.KindDelivery, ID: j.msg.ID, Addr: "inbox of " + d.To.Name, Err: d.err,
-				Hint: `mend that and run "post route"; "post doctor" helps`}
-			p.giveUpOrWait(j, d)
-		} else {
+		switch {
+		case d.err == nil:
 			p.wake[d.To.AID] = true
 			p.saw(j, d)
+			res.Fates = append(res.Fates, Fate{Agent: d.To, State: Delivered})
+		case !p.giveUp(j, d):
+			j.deferred = true
+			res.Fates = append(res.Fates, Fate{Agent: d.To, State: Deferred, Err: &mail.Error{Op: "deliver", Kind: mail.KindDelivery,
+				ID: j.msg.ID, Addr: "inbox of " + d.To.Name, Err: d.err, Hint: `mend that and run "post route"; "post doctor" helps`}})
 		}
-		res.Fates = append(res.Fates, fate)
 	}
 	for _, k := range j.asks {
 		if k.err == nil && k.ticket != nil {
@@ -183,13 +183,11 @@ func (p *pass) settleFates(j *job) {
 		res.Fates = append(res.Fates, fate)
 	}
 	for _, b := range j.bounces {
-		if b.Recipient == "" || !j.deferred {
-			to := b.Recipient
-			if to == "" {
-				to = j.msg.To
-			}
-			res.Fates = append(res.Fates, Fate{State: Bounced, Err: office.RefusalError(b, to)})
+		to := b.Recipient
+		if to == "" {
+			to = j.msg.To
 		}
+		res.Fates = append(res.Fates, Fate{State: Bounced, Err: office.RefusalError(b, to)})
 	}
 	p.rep.Results = append(p.rep.Results, res)
 	if p.opt.Delivered != nil {
@@ -197,18 +195,35 @@ func (p *pass) settleFates(j *job) {
 	}
 }
 
-// giveUpOrWait keeps a message in the outbox while its recipient's mailbox is
-// broken, and bounces that recipient's part when that lasts too long, counted
-// from the first try, not from when it was written.
-func (p *pass) giveUpOrWait(j *job, d *delivery) {
-	patience := p.o.Config.UndeliverableAfter()
-	if j.past != nil && !j.past.deferred.IsZero() && p.now.Sub(j.past.deferred) > patience {
-		j.bounces = append(j.bounces, policy.Bounce{
-			Kind: mail.KindDelivery, Recipient: d.To.Name,
-			Reason: "the inbox of " + d.To.Name + " could not be written for " + patience.String() + ": " + mail.Neutralise(d.err.Error(), false),
-			Hint:   "ask a person to run post doctor, then send it again",
-		})
-		return
+// earlierFates are what earlier passes did for the message.
+func (p *pass) earlierFates(j *job) []Fate {
+	var out []Fate
+	if j.past == nil {
+		return out
 	}
-	j.deferred = true
+	if j.past.asked != "" && !j.world.Released {
+		out = append(out, Fate{State: Asked, Approval: j.past.asked})
+	}
+	for _, aid := range slices.Sorted(maps.Keys(j.past.delivered)) {
+		if a, ok := p.reg.ByAID(aid); ok && !slices.ContainsFunc(j.deliveries, func(d *delivery) bool { return d.To.AID == aid }) {
+			out = append(out, Fate{Agent: a, State: Delivered})
+		}
+	}
+	return out
+}
+
+// giveUp bounces one recipient's part of a message if its mailbox has been
+// broken for too long, counted from the first try, not from when it was
+// written. Until then the message stays in the outbox.
+func (p *pass) giveUp(j *job, d *delivery) bool {
+	patience := p.o.Config.UndeliverableAfter()
+	if j.past == nil || j.past.deferred.IsZero() || p.now.Sub(j.past.deferred) <= patience {
+		return false
+	}
+	j.bounces = append(j.bounces, policy.Bounce{
+		Kind: mail.KindDelivery, Recipient: d.To.Name,
+		Reason: "the inbox of " + d.To.Name + " could not be written for " + patience.String() + ": " + mail.Neutralise(d.err.Error(), false),
+		Hint:   "ask a person to run post doctor, then send it again",
+	})
+	return true
 }

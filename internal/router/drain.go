@@ -17,6 +17,8 @@ import (
 const (
 	firstWait = 500 * time.Microsecond
 	lastWait  = 20 * time.Millisecond
+	// elsewhere is how long who may not route looks whether somebody else does.
+	elsewhere = 500 * time.Millisecond
 )
 
 // Drain routes until every one of the author's messages has reached a state
@@ -40,12 +42,13 @@ type drain struct {
 }
 
 func (d *drain) run(ctx context.Context) (Report, error) {
+	waited := time.Duration(0)
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		rep, err := d.router.Pass(ctx, Options{Own: d.author.Tag(), Delivered: d.take})
 		d.total.Wake = append(d.total.Wake, rep.Wake...)
 		d.total.Results = append(d.total.Results, rep.Results...)
 		kind := mail.KindOf(err)
-		if err == nil || kind == mail.KindBusy {
+		if err == nil || kind == mail.KindBusy || kind == mail.KindReadOnly {
 			if ferr := d.look(); ferr != nil && err == nil {
 				err = ferr
 			}
@@ -53,7 +56,7 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 		if len(d.left) == 0 {
 			return d.total, nil
 		}
-		if kind != mail.KindBusy {
+		if kind != mail.KindBusy && (kind != mail.KindReadOnly || waited >= elsewhere) {
 			if err == nil {
 				err = &mail.Error{Op: "deliver", Kind: mail.KindDelivery, Err: errors.New("it waits in the outbox"), Hint: `run "post doctor"`}
 			}
@@ -63,6 +66,7 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 		case <-ctx.Done():
 			return d.total, err
 		case <-time.After(wait):
+			waited += wait
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package router_test
 
 import (
-	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,33 +9,12 @@ import (
 	"github.com/postroom/postroom/internal/officetest"
 )
 
-// drop writes a file into an outbox, as a program without our code would.
-func (d *desk) drop(agent, name, text string) {
-	d.t.Helper()
-	fsys, err := d.sys.OpenFS(officetest.Dir)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	f, err := fsys.OpenFile("agents/"+agent+"/outbox/"+name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	_, err = f.Write([]byte(text))
-	if err = errors.Join(err, f.Close()); err != nil {
-		d.t.Fatal(err)
-	}
-}
-
 // names lists a directory of an agent's mailbox, what is hidden left out.
-func (d *desk) names(agent, dir string) []string {
-	d.t.Helper()
-	fsys, err := d.sys.OpenFS(officetest.Dir)
+func names(t *testing.T, d *officetest.Desk, agent, dir string) []string {
+	t.Helper()
+	all, err := d.Office().FS.ReadNames("agents/" + agent + "/" + dir)
 	if err != nil {
-		d.t.Fatal(err)
-	}
-	all, err := fsys.ReadNames("agents/" + agent + "/" + dir)
-	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
 	var out []string
 	for _, n := range all {
@@ -60,20 +37,20 @@ func TestNothingStaysInSilence(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "coder", "researcher")
-			d.drop("coder", c.file, c.text)
-			d.drop("researcher", "b.json", `{"to":"coder","body":"not concerned"}`)
-			d.clock.Advance(time.Minute)
-			d.pass()
-			if left := d.names("coder", "outbox"); len(left) != 0 {
+			d := officetest.NewDesk(t, "coder", "researcher")
+			d.Write("coder", c.file, c.text)
+			d.Write("researcher", "b.json", `{"to":"coder","body":"not concerned"}`)
+			d.Clock.Advance(time.Minute)
+			d.Pass()
+			if left := names(t, d, "coder", "outbox"); len(left) != 0 {
 				t.Errorf("left in the outbox: %q", left)
 			}
-			items, err := d.box("coder").List(true)
+			items, err := d.Box("coder").List(true)
 			if err != nil || len(items) != 2 {
 				t.Fatalf("coder has %+v, %v; want the notice and researcher's mail", items, err)
 			}
 			for _, it := range items {
-				o, err := d.box("coder").Open(it.ID)
+				o, err := d.Box("coder").Open(it.ID)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -116,9 +116,9 @@ func (p *pass) requeue(c approval.Closed) error {
 	if d := mail.DigestOf(data); d != c.Approval.Digest {
 		return &mail.Error{Op: "release", Kind: mail.KindCorrupt, ID: id, Err: errors.New("the message is not the one that was shown to a person"), Hint: `run "post verify"`}
 	}
-	e, ok := p.reg.Entry(m.From)
-	if !ok {
-		return nil
+	e, ok, err := office.Entry(p.reg, m.From)
+	if err != nil || !ok {
+		return err
 	}
 	a, err := p.o.Author(e)
 	if err != nil {
@@ -135,8 +135,7 @@ func (p *pass) requeue(c approval.Closed) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	p.requeued, p.wrote = append(p.requeued, a), true
-	delete(p.inflight, a.Tag()+"/"+spool.FileName(id))
+	p.requeued = append(p.requeued, a)
 	return a.Box.FS.SyncDir(a.Box.Path(spool.Outbox))
 }
 

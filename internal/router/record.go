@@ -3,6 +3,7 @@ package router
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,15 +27,12 @@ type section struct {
 // touched: office copies, index lines, ledger, notices and, in one append, the
 // journal.
 func (p *pass) record(jobs []*job) error {
-	if err := p.copies(jobs); err != nil {
+	must, err := p.copies(jobs)
+	if err != nil {
 		return err
 	}
-	if err := p.archive(jobs); err != nil {
-		return err
-	}
-	if err := p.indexes(jobs); err != nil {
-		return err
-	}
+	p.indexes(jobs)
+	p.archive(jobs)
 	chained := map[string]transcript.Intent{}
 	var records []journal.Record
 	var debts []policy.DebtEvent
@@ -52,20 +50,42 @@ func (p *pass) record(jobs []*job) error {
 		records = append(records, j.records...)
 		debts = append(debts, j.debts(p.now)...)
 	}
-	if err := p.owe(debts); err != nil {
+	owed, err := p.owe(debts)
+	if err != nil {
 		return err
 	}
 	if len(records) > 0 {
 		if err := p.append(records...); err != nil {
 			return err
 		}
-		p.batch.Do(p.journal.Sync)
+		must = append(must, p.batch.Do(p.journal.Sync))
 	}
-	return p.batch.Flush()
+	p.batch.Flush()
+	p.unlisted(jobs)
+	for _, t := range append(must, owed...) {
+		if t.Err != nil {
+			return t.Err
+		}
+	}
+	return nil
+}
+
+// unlisted puts off what has no durable index line: it is in the inbox, and
+// everybody was told so; the next pass tries the line again. The mailbox's
+// trouble is nobody else's.
+func (p *pass) unlisted(jobs []*job) {
+	for _, j := range jobs {
+		for _, d := range j.deliveries {
+			if d.listed != nil && d.listed.Err != nil {
+				p.problem("sync index", "mailbox of "+d.To.Name, d.listed.Err)
+				j.deferred = true
+			}
+		}
+	}
 }
 
 // copies makes the office's own copy of every message (design §3).
-func (p *pass) copies(jobs []*job) error {
+func (p *pass) copies(jobs []*job) (must []*spool.Ticket, err error) {
 	for _, j := range jobs {
 		if j.copied {
 			continue
@@ -73,21 +93,21 @@ func (p *pass) copies(jobs []*job) error {
 		month := office.MessagesDir + "/" + j.msg.ID.Month()
 		if err := p.o.FS.Mkdir(month, 0o700); err == nil {
 			if err := p.o.FS.SyncDir(office.MessagesDir); err != nil {
-				return err
+				return nil, err
 			}
 		} else if !errors.Is(err, fs.ErrExist) {
-			return err
+			return nil, err
 		}
 		if err := spool.CopyTo(p.o.FS, month, spool.FileName(j.msg.ID), j.source()); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
+			return nil, err
 		}
-		p.batch.Dir(p.o.FS, month)
+		must = append(must, p.batch.Dir(p.o.FS, month))
 	}
-	return nil
+	return must, nil
 }
 
 // indexes appends one line per delivery to each recipient's index.
-func (p *pass) indexes(jobs []*job) error {
+func (p *pass) indexes(jobs []*job) {
 	byBox := map[string][]*delivery{}
 	var order []string
 	for _, j := range jobs {
@@ -104,10 +124,17 @@ func (p *pass) indexes(jobs []*job) error {
 	}
 	for _, aid := range order {
 		if err := p.indexBox(byBox[aid]); err != nil {
-			return err
+			// It is in the inbox, and everybody was told so: what is missing is
+			// the line, which the next pass tries again.
+			p.problem("append index", "mailbox of "+byBox[aid][0].To.Name, err)
+			for _, d := range byBox[aid] {
+				d.unlisted = err
+			}
 		}
 	}
-	return nil
+	for _, j := range jobs {
+		j.deferred = j.deferred || slices.ContainsFunc(j.deliveries, func(d *delivery) bool { return d.unlisted != nil })
+	}
 }
 
 func (j *job) indexLine(d *delivery) mail.IndexLine {
@@ -147,7 +174,10 @@ func (p *pass) indexBox(ds []*delivery) error {
 	for i, d := range fresh {
 		d.line = lines[i]
 	}
-	p.batch.File(f)
+	listed := p.batch.File(f)
+	for _, d := range fresh {
+		d.listed = listed
+	}
 	return nil
 }
 
@@ -158,9 +188,8 @@ func (p *pass) journalJob(j *job) {
 	for _, d := range j.deliveries {
 		if d.err != nil {
 			waiting = d.To.Name
-			continue
 		}
-		if j.past != nil && j.past.delivered[d.To.AID] {
+		if d.err != nil || d.unlisted != nil || j.past != nil && j.past.delivered[d.To.AID] {
 			continue
 		}
 		r := base
@@ -194,7 +223,7 @@ func turnDetail(l mail.IndexLine) map[string]string {
 	if l.Turns == 0 && l.Chain == 0 {
 		return nil
 	}
-	return map[string]string{"turns": strconv.Itoa(l.Turns), "chain": strconv.Itoa(l.Chain), "since": l.Since.UTC().Format(time.RFC3339Nano)}
+	return map[string]string{"turns": strconv.Itoa(l.Turns), "chain": strconv.Itoa(l.Chain), "since": l.Since.UTC().Format(time.RFC3339)}
 }
 
 // notices writes what the rules say to whom about this message. Their ids
@@ -229,10 +258,10 @@ func bounceText(m *mail.Message, b policy.Bounce) string {
 	}
 	var s strings.Builder
 	s.WriteString("Your message " + string(m.ID) + " to " + mail.Neutralise(to, false) + " was not delivered: " + b.Reason + ".")
-	switch {
-	case len(b.Suggest) > 0:
-		s.WriteString(" Did you mean " + strings.Join(b.Suggest, " or ") + "?")
-	case b.Hint != "":
+	if len(b.Suggest) > 0 {
+		s.WriteString(" Did you mean " + strings.Join(b.Suggest, ", ") + "?")
+	}
+	if b.Hint != "" {
 		s.WriteString("\n\nWhat to do: " + b.Hint + ".")
 	}
 	return s.String()
@@ -241,8 +270,8 @@ func bounceText(m *mail.Message, b policy.Bounce) string {
 // prepareSections fixes where each section goes, so that a crash can be told
 // from a forgery. chained holds where the last section of each file ends.
 func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) error {
-	if j.deferred && len(j.deliveries) == 1 {
-		return nil // nothing was delivered yet
+	if !j.reached() {
+		return nil // nothing was delivered yet, or ever will be
 	}
 	for _, a := range j.actions {
 		t, ok := a.(policy.Transcript)
@@ -254,13 +283,21 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) err
 		in := last.Next(text)
 		if !ok {
 			var err error
-			if in, err = transcript.Prepare(p.o.FS, t.File, text); err != nil {
+			in, err = transcript.Prepare(p.o.FS, t.File, text)
+			if mail.KindOf(err) == mail.KindStore {
 				return err
+			}
+			if err != nil {
+				// Somebody put something else there. The mail is not to wait for
+				// that; verify and doctor show what the transcript lacks.
+				p.problem("append transcript", t.File, err)
+				j.records = append(j.records, lost(p.now, j.msg.ID, journal.Transcript, t.File, err))
+				continue
 			}
 		}
 		chained[t.File] = in
 		j.sections = append(j.sections, &section{in, text})
-		j.records = append(j.records, journal.Record{At: p.now, Event: journal.Transcript, ID: j.msg.ID, File: in.File,
+		j.records = append(j.records, journal.Record{At: p.now, Event: journal.Transcript, ID: j.msg.ID, From: j.msg.From, File: in.File,
 			Offset: in.Offset, Length: in.Length, Digest: in.Digest, Detail: map[string]string{"header": t.Header}})
 	}
 	return nil
@@ -269,15 +306,17 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) err
 // transcribe appends the sections, now that the journal knows of them.
 func (p *pass) transcribe(jobs []*job) error {
 	var done []transcript.Intent
+	var errs []error
 	for _, j := range jobs {
 		for _, s := range j.sections {
 			if err := transcript.Append(p.o.FS, s.intent, s.text); err != nil {
-				return err
+				errs = append(errs, err)
+				continue
 			}
 			done = append(done, s.intent)
 		}
 	}
-	return transcript.Sync(p.o.FS, done...)
+	return errors.Join(append(errs, transcript.Sync(p.o.FS, done...))...)
 }
 
 // debts are what the message changes in the ledger: nobody owes an answer to
@@ -301,9 +340,9 @@ func (j *job) debts(now time.Time) []policy.DebtEvent {
 
 // owe appends to the ledger, the hint first: one that is too early costs a
 // look, one that is too late a reminder.
-func (p *pass) owe(events []policy.DebtEvent) error {
+func (p *pass) owe(events []policy.DebtEvent) ([]*spool.Ticket, error) {
 	if len(events) == 0 {
-		return nil
+		return nil, nil
 	}
 	boot, _, _ := p.o.Sys.Boot()
 	if h, ok := debt.LoadHint(p.o.FS, boot); ok {
@@ -321,8 +360,7 @@ func (p *pass) owe(events []policy.DebtEvent) error {
 	}
 	pending, err := debt.Append(p.o.FS, events...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.batch.Do(pending.Sync)
-	return nil
+	return []*spool.Ticket{p.batch.Do(pending.Sync)}, nil
 }

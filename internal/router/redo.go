@@ -3,7 +3,6 @@ package router
 import (
 	"errors"
 	"io/fs"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,33 +13,37 @@ import (
 	"github.com/postroom/postroom/internal/transcript"
 )
 
-// redo finishes what a pass that died had journalled: index lines, office
-// copies and transcript sections that the crash may have lost. What it had not
+// redo finishes what a pass that died had journalled: office copies, index
+// lines and transcript sections that the crash may have lost. What it had not
 // journalled is still in an outbox and takes the normal way
 // (docs/crash-safety.md).
 func (p *pass) redo() error {
 	pending, err := p.journal.Unsettled()
-	if err != nil || len(pending) == 0 {
+	if err != nil {
 		return err
 	}
-	pending = slices.DeleteFunc(pending, func(r journal.Record) bool {
-		return r.Event != journal.Delivered && r.Event != journal.Transcript
-	})
-	if len(pending) == 0 {
-		return nil
-	}
 	for _, r := range pending {
-		var err error
 		switch r.Event {
+		case journal.Adopted, journal.Bounced, journal.Escalated, journal.Deferred:
+			err = p.redoCopy(r)
 		case journal.Delivered:
-			err = p.redoDelivery(r)
+			if err = p.redoCopy(r); err == nil {
+				p.redoLine(r)
+			}
+		case journal.Transcript:
+			if err = p.redoCopy(r); err == nil {
+				err = p.redoSection(r)
+			}
 		default:
-			err = p.redoSection(r)
+			continue
 		}
 		if err != nil {
 			return err
 		}
 		p.rep.Repaired++
+	}
+	if p.rep.Repaired == 0 {
+		return nil
 	}
 	if err := p.batch.Flush(); err != nil {
 		return err
@@ -58,7 +61,7 @@ func (p *pass) message(r journal.Record) (*mail.Message, spool.Source, error) {
 			author = a
 		}
 	}
-	for _, dir := range []string{spool.Outbox, spool.Sent} {
+	for _, dir := range []string{spool.Outbox, spool.Sent, spool.Failed} {
 		try = append(try, spool.Source{FS: author.Box.FS, Path: author.Box.Path(dir, spool.FileName(r.ID))})
 	}
 	if e, ok := p.reg.EntryByAID(r.AID); ok {
@@ -73,6 +76,9 @@ func (p *pass) message(r journal.Record) (*mail.Message, spool.Source, error) {
 		if err != nil {
 			continue
 		}
+		if r.Event == journal.Delivered && mail.DigestOf(data) != r.Digest {
+			continue // somebody changed it since
+		}
 		if m, err := mail.Parse(data); err == nil && m.ID == r.ID {
 			s.Data, s.Info = data, fi
 			return m, s, nil
@@ -82,37 +88,60 @@ func (p *pass) message(r journal.Record) (*mail.Message, spool.Source, error) {
 		Err: errors.New("the journal has it and no mailbox does"), Hint: `run "post verify"`}
 }
 
-func (p *pass) redoDelivery(r journal.Record) error {
-	m, src, err := p.message(r)
+// redoCopy makes sure that the office has its copy of what the journal names.
+// That it has none says elsewhere that the journal knows nothing of a message.
+func (p *pass) redoCopy(r journal.Record) error {
+	if r.ID == "" {
+		return nil
+	}
+	there, err := spool.Exists(p.o.FS, office.MessagePath(r.ID))
+	month := office.MessagesDir + "/" + r.ID.Month()
+	if err != nil || there {
+		p.batch.Dir(p.o.FS, month) // its name may not be durable yet
+		return err
+	}
+	_, src, err := p.message(r)
 	if err != nil {
 		return p.unrecoverable(r, err)
 	}
-	month := office.MessagesDir + "/" + r.ID.Month()
 	if err := p.o.FS.Mkdir(month, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	p.batch.Dir(p.o.FS, office.MessagesDir)
-	if err := spool.CopyTo(p.o.FS, month, spool.FileName(r.ID), src); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
 	p.batch.Dir(p.o.FS, month)
+	return spool.CopyTo(p.o.FS, month, spool.FileName(r.ID), src)
+}
+
+// redoLine writes the index line of a delivery if the crash has lost it. A
+// mailbox that is broken or gone is its owner's and doctor's business.
+func (p *pass) redoLine(r journal.Record) {
 	e, ok := p.reg.EntryByAID(r.AID)
 	if !ok {
-		return nil
+		return
 	}
-	box, err := p.o.Box(e)
-	if err != nil {
-		return nil // its mailbox is gone; doctor says so and rebuilds it
-	}
-	if _, ok, err := box.FindIndex(r.ID); err != nil || ok {
+	err := func() error {
+		box, err := p.o.Box(e)
+		if err != nil {
+			return err
+		}
+		_, ok, err := box.FindIndex(r.ID)
+		if err != nil || ok {
+			return err
+		}
+		m, _, err := p.message(r)
+		if err != nil {
+			return err
+		}
+		f, err := box.AppendIndex([]mail.IndexLine{lineOf(r, m)})
+		if err == nil {
+			p.batch.File(f)
+		}
 		return err
-	}
-	f, err := box.AppendIndex([]mail.IndexLine{lineOf(r, m)})
+	}()
 	if err != nil {
-		return nil
+		p.problem("append index", "mailbox of "+e.Name, err)
+		p.unrecoverable(r, err)
 	}
-	p.batch.File(f)
-	return nil
 }
 
 // lineOf is the index line that the journal remembers.
@@ -154,7 +183,7 @@ func (p *pass) rewriteSection(r journal.Record, render func() ([]byte, error)) e
 	if err != nil {
 		return err
 	}
-	again := journal.Record{At: r.At, Event: journal.Transcript, ID: r.ID, File: in.File, Offset: in.Offset,
+	again := journal.Record{At: r.At, Event: journal.Transcript, ID: r.ID, From: r.From, File: in.File, Offset: in.Offset,
 		Length: in.Length, Digest: in.Digest, Detail: r.Detail}
 	if err := p.append(again); err != nil {
 		return err
@@ -171,6 +200,13 @@ func (p *pass) rewriteSection(r journal.Record, render func() ([]byte, error)) e
 // unrecoverable says in the journal what could not be restored, so that it
 // holds up nothing else and verify shows it.
 func (p *pass) unrecoverable(r journal.Record, cause error) error {
-	return p.append(journal.Record{At: p.now, Event: journal.Recovered, ID: r.ID, AID: r.AID, File: r.File,
-		Detail: map[string]string{"lost": r.Event, "cause": mail.Neutralise(cause.Error(), false)}})
+	rec := lost(p.now, r.ID, r.Event, r.File, cause)
+	rec.AID = r.AID
+	return p.append(rec)
+}
+
+// lost is the record of something that an office at rest should have and lacks.
+func lost(now time.Time, id mail.ID, event, file string, cause error) journal.Record {
+	return journal.Record{At: now, Event: journal.Recovered, ID: id, File: file,
+		Detail: map[string]string{"lost": event, "cause": mail.Neutralise(cause.Error(), false)}}
 }

@@ -18,6 +18,8 @@ package router
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/postroom/postroom/internal/approval"
@@ -33,8 +35,13 @@ const (
 	// perOutbox bounds what one outbox contributes to a round, so that a flood
 	// delays nobody else.
 	perOutbox = 256
+	// rawsPerRound bounds the hand-written ones among them, each of which takes
+	// syncs of its own.
+	rawsPerRound = 32
 	// maxRounds bounds a pass; what is left waits for the next one.
 	maxRounds = 64
+	// passBudget is how long a pass begins new rounds; then others get the lease.
+	passBudget = 2 * time.Second
 	// Others is how many outboxes besides its own a sender's pass looks at.
 	Others = 8
 )
@@ -112,18 +119,25 @@ type pass struct {
 	opt      Options
 	rep      Report
 	recent   map[mail.ID]*mail.Message
-	seen     map[string][]policy.Seen // by recipient
-	fuses    *bool
+	seen     map[string][]policy.Seen // delivered and not indexed yet, by recipient
+	fuses    *bool                    // nil: not looked yet
 	wake     map[string]bool
 	requeued []office.Author
 	blown    map[approval.FuseKey]mail.ID // fuses blown in this pass
-	// inflight are the outbox files this pass has taken up, by author and name.
-	inflight map[string]bool
-	// lookedAtFailed are the authors whose .failed was looked at.
-	lookedAtFailed map[string]bool
-	wrote          bool // the pass itself put mail into an outbox
-	touched        bool // something was journalled since the last settled record
+	touched  bool                         // something was journalled since the last settled record
+	broken   bool                         // a round was broken off: nothing more may be settled
+	// skip has the outbox files that can't move now: each is tried once in a
+	// pass, and makes room for those behind it.
+	skip map[file]bool
+	// problems are what went wrong with single mailboxes, by author: nobody
+	// else's mail waits for them.
+	problems map[string]error
+	locked   map[string]bool // authors who hold their mailbox lock
+	steps    int             // how much has moved in this pass
 }
+
+// file names one file of a mailbox, by its author's tag and its path there.
+type file struct{ tag, path string }
 
 // Pass takes the lease, routes what waits and gives the lease back. KindBusy:
 // somebody else is routing. KindReadOnly: this process may not.
@@ -158,106 +172,120 @@ func (r *Router) begin(opt Options) (*pass, error) {
 		return nil, err
 	}
 	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt,
-		recent: map[mail.ID]*mail.Message{}, seen: map[string][]policy.Seen{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{}, inflight: map[string]bool{}, lookedAtFailed: map[string]bool{}}, nil
+		recent: map[mail.ID]*mail.Message{}, seen: map[string][]policy.Seen{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{},
+		skip: map[file]bool{}, problems: map[string]error{}, locked: map[string]bool{}}, nil
 }
 
 func (p *pass) run(ctx context.Context) error {
+	defer p.reportWakes()
 	if err := p.redo(); err != nil {
 		return err
 	}
+	steps := []func() error{
+		func() error { return p.rounds(ctx, p.authors) },
+		p.decisions, p.overdue, p.foldReceipts,
+		// What those wrote is mail like any other.
+		func() error { return p.rounds(ctx, p.officeAndRequeued) },
+	}
 	var errs []error
-	errs = append(errs, p.route(ctx, p.authors()))
-	for _, step := range []func() error{p.decisions, p.overdue, p.foldReceipts} {
-		errs = append(errs, step())
+	for _, step := range steps {
+		if err := step(); err != nil {
+			errs = append(errs, err)
+		}
 	}
-	if p.wrote { // what those steps wrote is mail like any other
-		errs = append(errs, p.route(ctx, p.officeAndRequeued()))
+	for _, tag := range slices.Sorted(maps.Keys(p.problems)) {
+		errs = append(errs, p.problems[tag])
 	}
-	errs = append(errs, p.settle())
-	for aid := range p.wake {
+	if p.broken {
+		return errors.Join(errs...) // not settled: the next pass redoes what this one journalled
+	}
+	return errors.Join(append(errs, p.settle())...)
+}
+
+func (p *pass) reportWakes() {
+	for _, aid := range slices.Sorted(maps.Keys(p.wake)) {
 		if e, ok := p.reg.EntryByAID(aid); ok {
 			p.rep.Wake = append(p.rep.Wake, e)
 		}
 	}
-	return errors.Join(errs...)
 }
 
-// route moves what waits in the outboxes of authors: first everything into the
-// inboxes, then, for all of it together, what may trail. Notices that this
-// writes, and what a full outbox had left, take another turn.
-func (p *pass) route(ctx context.Context, authors []office.Author) error {
-	for n := 0; n < maxRounds; n++ {
-		p.wrote = false
-		jobs, more, err := p.front(ctx, authors)
-		if berr := p.back(jobs); err == nil {
-			err = berr
-		}
-		if err != nil || !more && !p.wrote {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if p.wrote && !more {
-			authors = p.officeAndRequeued()
-		}
-	}
-	return nil
-}
+const (
+	// enough bounds how much trailing work piles up before it is done.
+	enough = 2048
+	// lingerStep is how long a lingering pass waits before it looks again.
+	lingerStep = 4 * time.Millisecond
+)
 
-// gather bounds how much trailing work piles up before it is done.
-const gather = 2048
-
-// front takes mail into the inboxes, and looks again for more until there is
-// none, the linger is over, or enough has gathered.
-func (p *pass) front(ctx context.Context, authors []office.Author) (jobs []*job, more bool, err error) {
-	var until time.Time
+// gather takes mail into the inboxes and, in a pass that lingers, looks again
+// for more until there is none for a while. Each file is taken up once.
+func (p *pass) gather(ctx context.Context, authors []office.Author) []*job {
+	var jobs []*job
+	until := time.Now().Add(p.opt.Linger)
 	for {
-		found, full, err := p.collect(authors)
-		if err == nil && len(found) > 0 {
-			for _, step := range []func([]*job) error{p.plan, p.deliver} {
-				if err = step(found); err != nil {
-					break
-				}
-			}
-			if err == nil {
-				jobs = append(jobs, found...)
-			}
+		found := p.plan(p.collect(authors))
+		p.deliver(found)
+		for _, j := range found {
+			p.skipFile(j.author, j.draft.Path())
 		}
-		more = more || full
-		switch {
-		case err != nil, len(jobs) >= gather, ctx.Err() != nil, len(jobs) == 0, p.opt.Linger == 0 && !full:
-			return jobs, more, err
+		jobs = append(jobs, found...)
+		if len(jobs) == 0 || len(jobs) >= enough || p.opt.Linger == 0 || ctx.Err() != nil || time.Now().After(until) {
+			return jobs
 		}
-		if len(found) > 0 || full {
-			continue
+		if len(found) == 0 {
+			time.Sleep(lingerStep)
 		}
-		now := time.Now()
-		if until.IsZero() {
-			until = now.Add(p.opt.Linger)
-		}
-		if now.After(until) {
-			return jobs, more, nil
-		}
-		time.Sleep(lingerStep)
 	}
 }
 
-// lingerStep is how long a lingering pass waits before it looks again.
-const lingerStep = 4 * time.Millisecond
-
-// back does what trails: records, then transcripts, then the outboxes.
-func (p *pass) back(jobs []*job) error {
-	if len(jobs) == 0 {
-		return nil
-	}
-	for _, step := range []func([]*job) error{p.record, p.transcribe, p.retire} {
-		if err := step(jobs); err != nil {
+// rounds repeats a round until the outboxes have nothing more that can move.
+func (p *pass) rounds(ctx context.Context, authors func() []office.Author) error {
+	for n := 0; n < maxRounds && ctx.Err() == nil && !p.broken; n++ {
+		steps := p.steps + len(p.skip)
+		if err := p.round(ctx, authors()); err != nil {
+			p.broken = true
 			return err
 		}
+		if p.steps+len(p.skip) == steps || p.o.Sys.Now().Sub(p.now) > passBudget {
+			return nil
+		}
+		authors = p.next(authors)
 	}
-	p.recorded()
-	return nil
+	return ctx.Err()
+}
+
+// problem notes what is wrong with one author's or recipient's mailbox.
+func (p *pass) problem(op, who string, err error) {
+	if p.problems[who] != nil || err == nil {
+		return
+	}
+	var known *mail.Error
+	if !errors.As(err, &known) {
+		err = &mail.Error{Op: op, Kind: mail.KindStore, Addr: who, Err: err, Hint: `run "post doctor"`}
+	}
+	p.problems[who] = err
+}
+
+// putOff leaves a message in its outbox for the next pass.
+func (p *pass) putOff(j *job) {
+	j.deferred = true
+	p.skipFile(j.author, j.draft.Path())
+}
+
+func (p *pass) skipFile(a office.Author, path string) { p.skip[file{a.Tag(), path}] = true }
+
+// next is who is looked at in the following round: the same, and the office,
+// which may have written notices.
+func (p *pass) next(authors func() []office.Author) func() []office.Author {
+	return func() []office.Author {
+		list := authors()
+		for _, s := range p.officeAuthors() {
+			if !hasAuthor(list, s.Tag()) {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
 }
 
 func hasAuthor(list []office.Author, tag string) bool {
@@ -267,6 +295,30 @@ func hasAuthor(list []office.Author, tag string) bool {
 		}
 	}
 	return false
+}
+
+// round takes every waiting message one step of the way after the other, all
+// of them together, so that their syncs group. An error is the office's own:
+// the round is broken off, and what it journalled is redone.
+func (p *pass) round(ctx context.Context, authors []office.Author) error {
+	jobs := p.gather(ctx, authors)
+	if len(jobs) == 0 {
+		return nil
+	}
+	for _, step := range []func([]*job) error{p.record, p.transcribe, p.retire} {
+		if err := step(jobs); err != nil {
+			return err
+		}
+	}
+	p.recorded()
+	for _, j := range jobs {
+		if j.retired {
+			p.steps++
+		} else {
+			p.putOff(j)
+		}
+	}
+	return nil
 }
 
 // settle marks that everything before it is done, so that the next lease

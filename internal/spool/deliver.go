@@ -44,7 +44,7 @@ func (b Box) Deliver(src Source, id mail.ID) (Delivery, error) {
 		if same {
 			return Already, nil
 		}
-		if err := b.setAside(name); err != nil {
+		if err := b.setAside(Inbox, name); err != nil {
 			return 0, err
 		}
 		err = b.put(src, name)
@@ -54,7 +54,7 @@ func (b Box) Deliver(src Source, id mail.ID) (Delivery, error) {
 	}
 	// Its owner may have moved it to .done between two passes, or just now: look
 	// only after the link, so that there is no gap to fall into.
-	handled, err := exists(b.FS, b.Path(Done, name))
+	handled, err := Exists(b.FS, b.Path(Done, name))
 	if err != nil || !handled {
 		return Fresh, err
 	}
@@ -101,15 +101,15 @@ func (b Box) holds(path string, src Source) (bool, error) {
 }
 
 // setAside moves a squatter out of the way, under a hidden name that says so.
-func (b Box) setAside(name string) error {
+func (b Box) setAside(dir, name string) error {
 	for n := 1; ; n++ {
-		aside := b.Path(Inbox, ".stray-"+strconv.Itoa(n)+"-"+name)
-		taken, err := exists(b.FS, aside)
+		aside := b.Path(dir, ".stray-"+strconv.Itoa(n)+"-"+name)
+		taken, err := Exists(b.FS, aside)
 		if err != nil {
 			return err
 		}
 		if !taken {
-			return b.FS.Rename(b.Path(Inbox, name), aside)
+			return b.FS.Rename(b.Path(dir, name), aside)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (b Box) Where(id mail.ID) (State, error) {
 		dir   string
 		state State
 	}{{Done, Handled}, {Inbox, Waiting}, {Done, Handled}} {
-		ok, err := exists(b.FS, b.Path(look.dir, FileName(id)))
+		ok, err := Exists(b.FS, b.Path(look.dir, FileName(id)))
 		if err != nil {
 			return Absent, err
 		}

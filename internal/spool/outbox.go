@@ -1,14 +1,11 @@
 package spool
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/vfs"
@@ -17,6 +14,7 @@ import (
 // Draft is one file in an outbox, as read: a stamped message or something that
 // its owner wrote by hand.
 type Draft struct {
+	Dir    string // Outbox, or Failed
 	Name   string
 	Data   []byte
 	Info   fs.FileInfo
@@ -24,16 +22,31 @@ type Draft struct {
 	Err    error // why it can't be opened as mail (ErrNotMail, ErrTooLarge)
 }
 
-// Pending lists the names that wait in the outbox, sorted.
-func (b Box) Pending() ([]string, error) {
+// Pending lists the names that wait in the outbox, sorted, without those that
+// skip names: what is called as a message, and the rest, which is written by
+// hand.
+func (b Box) Pending(skip func(name string) bool) (ids, others []string, err error) {
 	names, err := b.FS.ReadNames(b.Path(Outbox))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return Hidden(n) || !strings.HasSuffix(n, ext) })
-	slices.Sort(names)
-	return names, nil
+	for _, n := range names {
+		stem, ok := strings.CutSuffix(n, ext)
+		switch {
+		case !ok || Hidden(n) || skip != nil && skip(n):
+		case mail.ID(stem).Valid():
+			ids = append(ids, n)
+		default:
+			others = append(others, n)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(others)
+	return ids, others, nil
 }
+
+// Path is the file's path within its mailbox.
+func (d Draft) Path() string { return d.Dir + "/" + d.Name }
 
 // Draft reads one outbox file. The error is set only if the file is gone or the
 // disk fails; what can't be mail is said in Draft.Err.
@@ -41,7 +54,7 @@ func (b Box) Draft(name string) (Draft, error) { return b.readDraft(Outbox, name
 
 func (b Box) readDraft(dir, name string) (Draft, error) {
 	full := b.Path(dir, name)
-	d := Draft{Name: name}
+	d := Draft{Dir: dir, Name: name}
 	var err error
 	d.Data, d.Info, err = ReadMail(b.FS, full)
 	if err == nil {
@@ -66,62 +79,34 @@ func (b Box) readDraft(dir, name string) (Draft, error) {
 }
 
 // Key is a name in outbox/.keys that becomes a link to a message before it is
-// sent, so a key without a message can't exist. Kept ones are durable with the
-// message; the others only save a repeat while the system is up.
+// sent, so a key without a message can't exist. Kept ones are durable before
+// the message is: whatever a crash leaves, there is no message without them
+// either. The others only save a repeat while the system is up.
 type Key struct {
 	Name string
 	Kept bool
 }
 
-// Store puts a stamped message into the outbox, durably. The caller holds the
-// mailbox lock. fs.ErrExist: the id is taken.
-func (b Box) Store(id mail.ID, data []byte, keys []Key, batch *Batch) error {
-	temp, err := writeTemp(b.FS, b.Path(Outbox), FileName(id), data)
+// ErrUnsure is in the chain when a message could neither be made durable nor be
+// taken back for certain: a power cut may bring it back.
+var ErrUnsure = errors.New("it could not be taken back for certain")
+
+// takeBack removes what is not known to be durable, so that it is not sent
+// behind its author's back. nil: a router was faster, so it is sent after all.
+// Its keys stay: whatever became of it, the same thing sent again is the same
+// message.
+func (b Box) takeBack(id mail.ID, cause error) error {
+	err := b.FS.Remove(b.Path(Outbox, FileName(id)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = b.FS.SyncDir(b.Path(Outbox))
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %w", cause, ErrUnsure)
 	}
-	for i, key := range keys {
-		if err := b.linkKey(temp, key); err != nil {
-			b.FS.Remove(temp)
-			b.dropKeys(keys[:i])
-			return err
-		}
-		if key.Kept {
-			batch.Dir(b.FS, b.Path(Keys))
-		}
-	}
-	if err := b.FS.Move(temp, b.Path(Outbox, FileName(id))); err != nil {
-		b.FS.Remove(temp)
-		b.dropKeys(keys)
-		return err
-	}
-	batch.Dir(b.FS, b.Path(Outbox))
-	if err := batch.Flush(); err != nil {
-		// Not known to be durable, so it must not be sent behind the author's back.
-		b.FS.Remove(b.Path(Outbox, FileName(id)))
-		b.dropKeys(keys)
-		return err
-	}
-	return nil
-}
-
-// linkKey gives a key to a new message, taking it from one that no longer
-// suppresses anything.
-func (b Box) linkKey(temp string, key Key) error {
-	err := b.FS.Link(temp, b.Path(Keys, key.Name))
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if err := b.FS.Remove(b.Path(Keys, key.Name)); err != nil {
-		return err
-	}
-	return b.FS.Link(temp, b.Path(Keys, key.Name))
-}
-
-func (b Box) dropKeys(keys []Key) {
-	for _, key := range keys {
-		b.FS.Remove(b.Path(Keys, key.Name))
-	}
+	return cause
 }
 
 // Adopt replaces a hand-written file by its stamped form: outbox/<id>.json
@@ -129,15 +114,15 @@ func (b Box) dropKeys(keys []Key) {
 // file already carries the name <id>.json the stamped form takes its place in
 // one rename. It is refused (fs.ErrInvalid) if the raw file has changed since
 // it was read: then it is another message.
-func (b Box) Adopt(d Draft, from string, id mail.ID, data []byte) error {
-	now, err := b.readDraft(from, d.Name)
+func (b Box) Adopt(d Draft, id mail.ID, data []byte) error {
+	now, err := b.readDraft(d.Dir, d.Name)
 	if err != nil {
 		return err
 	}
 	if now.Digest != d.Digest || now.Err != nil {
 		return fs.ErrInvalid
 	}
-	if from == Outbox && d.Name == FileName(id) {
+	if d.Dir == Outbox && d.Name == FileName(id) {
 		if err := Replace(b.FS, b.Path(Outbox), FileName(id), data); err != nil {
 			return err
 		}
@@ -149,20 +134,58 @@ func (b Box) Adopt(d Draft, from string, id mail.ID, data []byte) error {
 	if err := b.FS.SyncDir(b.Path(Outbox)); err != nil {
 		return err
 	}
-	return b.DropRaw(d, from)
+	return b.DropRaw(d)
 }
 
-// DropRaw removes a hand-written file whose stamped form is durable.
-func (b Box) DropRaw(d Draft, from string) error {
-	if err := b.FS.Remove(b.Path(from, d.Name)); err != nil {
+// DropRaw removes a hand-written file whose stamped form is durable. One that
+// is gone already is fine.
+func (b Box) DropRaw(d Draft) error {
+	err := b.FS.Remove(b.Path(d.Dir, d.Name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return b.FS.SyncDir(b.Path(from))
+	return b.FS.SyncDir(b.Path(d.Dir))
+}
+
+// DropOrigin removes the hand-written file of a message that was stamped
+// before, if a crash has left it: the very file, with the very bytes. Until it
+// is gone the message may not move, else the file would be adopted again.
+func (b Box) DropOrigin(o mail.Origin) error {
+	for _, dir := range []string{Outbox, Failed} {
+		fi, err := b.FS.Lstat(b.Path(dir, o.Name))
+		if err != nil {
+			continue
+		}
+		if _, ino, _ := vfs.Inode(fi); ino != o.Inode {
+			continue
+		}
+		d, err := b.readDraft(dir, o.Name)
+		if err != nil || d.Digest != o.Digest {
+			continue
+		}
+		if err := b.DropRaw(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Retire links an outbox file into .sent. The caller syncs, then calls Unlink.
-func (b Box) Retire(id mail.ID) error {
-	return linkSame(b.FS, b.Path(Outbox, FileName(id)), b.Path(Sent, FileName(id)))
+// What stands there with the same bytes serves as well: a message that a person
+// released was retired once before. Anything else is set aside.
+func (b Box) Retire(d Draft) error {
+	from, to := b.Path(Outbox, d.Name), b.Path(Sent, d.Name)
+	err := linkSame(b.FS, from, to)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if data, _, rerr := ReadMail(b.FS, to); rerr == nil && mail.DigestOf(data) == d.Digest {
+		return nil
+	}
+	if err := b.setAside(Sent, d.Name); err != nil {
+		return err
+	}
+	return linkSame(b.FS, from, to)
 }
 
 // Unlink removes a retired outbox file. The caller syncs the outbox.
@@ -173,114 +196,3 @@ func (b Box) Unlink(id mail.ID) error {
 	}
 	return err
 }
-
-// Why is what stands beside a failed file, in <name>.why.json.
-type Why struct {
-	V      int         `json:"v"`
-	At     time.Time   `json:"at"`
-	Reason string      `json:"reason"`
-	Hint   string      `json:"hint,omitempty"`
-	Digest mail.Digest `json:"digest,omitempty"`
-}
-
-const whyExt = ".why.json"
-
-// Fail moves an outbox file to .failed and puts the reason beside it, reason
-// first, so that no file stands there unexplained. It returns the name it got.
-func (b Box) Fail(d Draft, why Why) (string, error) {
-	name, err := b.freeFailedName(d.Name)
-	if err != nil {
-		return "", err
-	}
-	why.V, why.Digest = 1, d.Digest
-	data, err := json.MarshalIndent(why, "", "  ")
-	if err != nil {
-		return "", err
-	}
-	if err := PutNew(b.FS, b.Path(Failed), name+whyExt, append(data, '\n')); err != nil {
-		return "", err
-	}
-	from, to := b.Path(Outbox, d.Name), b.Path(Failed, name)
-	if err := b.FS.SyncDir(b.Path(Failed)); err != nil {
-		return "", err
-	}
-	if err := moveAny(b.FS, from, to); err != nil {
-		return "", err
-	}
-	return name, b.FS.SyncDir(b.Path(Outbox))
-}
-
-// moveAny moves a file by link and unlink; what can't be linked (a directory)
-// is renamed to the name, which is free.
-func moveAny(fsys vfs.FS, from, to string) error {
-	if err := fsys.Link(from, to); err != nil {
-		if err := fsys.Rename(from, to); err != nil {
-			return err
-		}
-		return fsys.SyncDir(path.Dir(to))
-	}
-	if err := fsys.SyncDir(path.Dir(to)); err != nil {
-		return err
-	}
-	return fsys.Remove(from)
-}
-
-func (b Box) freeFailedName(name string) (string, error) {
-	for n := 1; ; n++ {
-		try := name
-		if n > 1 {
-			try = strings.TrimSuffix(name, ext) + "." + strconv.Itoa(n) + ext
-		}
-		a, err := exists(b.FS, b.Path(Failed, try))
-		if err != nil {
-			return "", err
-		}
-		w, err := exists(b.FS, b.Path(Failed, try+whyExt))
-		if err != nil {
-			return "", err
-		}
-		if !a && !w {
-			return try, nil
-		}
-	}
-}
-
-// Refailed lists failed files that changed after they had failed: their author
-// was still writing, or has mended them (design §3).
-func (b Box) Refailed(max int) ([]Draft, error) {
-	names, err := b.FS.ReadNames(b.Path(Failed))
-	if err != nil {
-		return nil, err
-	}
-	var out []Draft
-	for _, n := range names {
-		if Hidden(n) || strings.HasSuffix(n, whyExt) || !strings.HasSuffix(n, ext) || len(out) >= max {
-			continue
-		}
-		why, err := b.ReadWhy(n)
-		if err != nil {
-			continue
-		}
-		fi, err := b.FS.Lstat(b.Path(Failed, n))
-		if err != nil || !fi.Mode().IsRegular() || !fi.ModTime().After(why.At) {
-			continue
-		}
-		if d, err := b.readDraft(Failed, n); err == nil && d.Err == nil && d.Digest != why.Digest {
-			out = append(out, d)
-		}
-	}
-	return out, nil
-}
-
-// ReadWhy returns the reason beside a failed file.
-func (b Box) ReadWhy(name string) (Why, error) {
-	data, _, err := ReadFile(b.FS, b.Path(Failed, name+whyExt), 64<<10)
-	if err != nil {
-		return Why{}, err
-	}
-	var w Why
-	return w, json.Unmarshal(data, &w)
-}
-
-// DropWhy removes the reason beside a failed file that was adopted after all.
-func (b Box) DropWhy(name string) error { return b.FS.Remove(b.Path(Failed, name+whyExt)) }

@@ -144,8 +144,8 @@ func ReadMail(fsys vfs.FS, name string) ([]byte, fs.FileInfo, error) {
 	return ReadFile(fsys, name, mail.MaxSize+envelopeRoom)
 }
 
-// exists reports whether a name is taken, by anything.
-func exists(fsys vfs.FS, name string) (bool, error) {
+// Exists reports whether a name is taken, by anything.
+func Exists(fsys vfs.FS, name string) (bool, error) {
 	_, err := fsys.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

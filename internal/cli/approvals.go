@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/postroom/postroom/internal/approval"
+	"github.com/postroom/postroom/internal/mail"
+)
+
+func approvalsCommand() Command {
+	return Command{
+		Name: "approvals", Summary: "list what waits for a person", Usage: "[ID]",
+		Long:  "With an ID it shows all of one: the question, why it was put before a person,\nand the messages that led to it.",
+		Setup: plain(runApprovals),
+	}
+}
+
+// approvalView is an approval (docs/json.md).
+type approvalView struct {
+	ID           string             `json:"id"`
+	Kind         string             `json:"kind"`
+	Asker        string             `json:"asker"`
+	Message      mail.ID            `json:"message"`
+	Conversation string             `json:"conversation"`
+	Subject      string             `json:"subject"`
+	Body         string             `json:"body,omitempty"`
+	Why          string             `json:"why"`
+	Options      []string           `json:"options"`
+	Created      time.Time          `json:"created"`
+	Expires      *time.Time         `json:"expires,omitempty"`
+	Chain        []approval.Step    `json:"chain,omitempty"`
+	Decision     *approval.Decision `json:"decision,omitempty"`
+	Problem      string             `json:"problem,omitempty"`
+}
+
+func viewApproval(a *approval.Approval, d *approval.Decision) approvalView {
+	v := approvalView{ID: a.ID, Kind: string(a.Kind), Asker: a.Asker, Message: a.Message, Conversation: a.Conversation,
+		Subject: a.Subject, Body: a.Body, Why: a.Why, Options: append([]string{}, a.Choices()...), Created: a.Created,
+		Chain: a.Chain, Decision: d}
+	if !a.Expires.IsZero() {
+		v.Expires = &a.Expires
+	}
+	if a.Broken != nil {
+		v.Problem = a.Broken.Error()
+	}
+	return v
+}
+
+func runApprovals(ctx context.Context, e *Env, args []string) error {
+	if err := needArgs(e, args, 0, 1); err != nil {
+		return err
+	}
+	o, err := e.Office()
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		a, d, err := approval.Get(o.FS, args[0])
+		if err != nil {
+			return err
+		}
+		e.showApproval(a, d)
+		return nil
+	}
+	open, err := approval.Open(o.FS)
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for i := range open {
+		a := &open[i]
+		if e.JSON {
+			e.Out.Object(viewApproval(a, nil))
+			continue
+		}
+		rows = append(rows, approvalRow(a, e.Now()))
+	}
+	switch {
+	case e.JSON:
+	case len(rows) == 0:
+		e.Out.Say("nothing waits for a person")
+	default:
+		e.Out.Table([]string{"ID", "KIND", "FROM", "AGE", "EXPIRES", "SUBJECT"}, rows)
+		e.Out.Say("next: post approvals %s, then post answer %s --choose OPTION | -m TEXT | --reject", open[0].ID, open[0].ID)
+	}
+	return nil
+}
+
+func approvalRow(a *approval.Approval, now time.Time) []string {
+	if a.Broken != nil {
+		return []string{a.ID, "broken", "-", "-", "-", a.Broken.Error()}
+	}
+	expires := "-"
+	if !a.Expires.IsZero() {
+		expires = "in " + ago(a.Expires.Sub(now))
+		if a.ExpiredAt(now) {
+			expires = "expired"
+		}
+	}
+	return []string{a.ID, string(a.Kind), dash(a.Asker), ago(now.Sub(a.Created)), expires, cutTo(a.Subject, subjectWidth)}
+}
+
+// showApproval shows all of one approval. What an agent wrote is shown as its
+// words, also to a person.
+func (e *Env) showApproval(a *approval.Approval, d *approval.Decision) {
+	if e.JSON {
+		e.Out.Object(viewApproval(a, d))
+		return
+	}
+	out := e.Out
+	row := func(name, value string) {
+		if value != "" {
+			out.Printf("%-8s %s\n", name, Line(value))
+		}
+	}
+	row("id", a.ID)
+	row("kind", string(a.Kind))
+	row("from", a.Asker)
+	row("to", a.AddressedTo)
+	row("message", string(a.Message))
+	row("asked", when(a.Created))
+	if !a.Expires.IsZero() {
+		row("expires", when(a.Expires))
+	}
+	row("why", a.Why)
+	row("options", strings.Join(a.Choices(), ", "))
+	for _, s := range a.Chain {
+		row("chain", when(s.At)+"  "+s.From+" → "+s.To+"  "+string(s.Act)+"  "+cutTo(s.Subject, subjectWidth)+"  "+short(s.ID))
+	}
+	if e.StdoutTTY {
+		out.Printf("subject  %s\n\n%s\n", out.Bold(Line(a.Subject)), strings.TrimRight(Text(a.Body), "\n"))
+	} else {
+		e.fence(a.Asker, "Subject: "+Line(a.Subject)+"\n\n"+a.Body)
+	}
+	switch {
+	case d != nil:
+		out.Printf("%s\n", Line(decisionText(d)))
+	case a.Kind == "notice":
+		out.Say("next: post answer %s closes it", a.ID)
+	default:
+		out.Say("next: post answer %s --choose OPTION | -m TEXT | --reject", a.ID)
+	}
+}
+
+func decisionText(d *approval.Decision) string {
+	text := string(d.Verdict) + " by " + d.By + " at " + when(d.At)
+	if d.Choice != "" {
+		text += ": " + d.Choice
+	}
+	if d.Text != "" {
+		text += ": " + cutTo(d.Text, 200)
+	}
+	return text
+}

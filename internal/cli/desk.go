@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/postroom/postroom/internal/dispatch"
+	"github.com/postroom/postroom/internal/identity"
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/notify"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/router"
+	"github.com/postroom/postroom/internal/spool"
+)
+
+// desk is where a mail command works: one office, one registry and one
+// mailbox, each opened once.
+type desk struct {
+	*mailbox.Mailbox
+	e  *Env
+	me identity.Me
+}
+
+// openDesk finds out where and who this is, and opens the mailbox.
+func (e *Env) openDesk() (*desk, error) {
+	o, reg, err := e.openRegistry()
+	if err != nil {
+		return nil, err
+	}
+	me, err := e.MeIn(o, reg)
+	if err != nil {
+		return nil, err
+	}
+	m := &mailbox.Mailbox{Office: o, Registry: reg, Entry: me.Entry}
+	if me.Human {
+		m.Author = o.SystemAuthor(office.Human)
+	} else if m.Author, err = o.Author(me.Entry); err != nil {
+		return nil, err
+	}
+	return &desk{Mailbox: m, e: e, me: me}, nil
+}
+
+// openAnyDesk is openDesk for commands that look at the whole office: whoever
+// is nobody here looks as a person does. It gives no right to write.
+func (e *Env) openAnyDesk() (d *desk, nobody bool, err error) {
+	d, err = e.openDesk()
+	if k := mail.KindOf(err); k != mail.KindIdentity && k != mail.KindAmbiguous || e.As != "" {
+		return d, false, err
+	}
+	o, reg, err := e.openRegistry()
+	if err != nil {
+		return nil, false, err
+	}
+	m := &mailbox.Mailbox{Office: o, Registry: reg, Author: o.SystemAuthor(office.Human)}
+	return &desk{Mailbox: m, e: e}, true, nil
+}
+
+// dispatcher routes and wakes with the adapters that this program carries.
+func (d *desk) dispatcher() *dispatch.Dispatcher { return d.e.dispatcher(d.Office) }
+
+func (e *Env) dispatcher(o *office.Office) *dispatch.Dispatcher {
+	table := notify.NewTable(notify.None{}, notify.Exec{Getenv: e.Getenv}, notify.NewPostd("webhook", e.findPostd))
+	return dispatch.New(o, table, e.program())
+}
+
+// program is what an agent types to run this program: its name if that finds
+// it, else its path.
+func (e *Env) program() string {
+	self, err := e.Executable()
+	if err != nil || slices.Contains(filepath.SplitList(e.Getenv("PATH")), filepath.Dir(self)) {
+		return "post"
+	}
+	return self
+}
+
+// passPause is how long a command that waits leaves between two passes.
+const passPause = 2 * time.Second
+
+// passes returns what mail commands that wait call now and then, so that mail
+// moves without a daemon (design §3). What a pass could not do, it does later.
+func (d *desk) passes() func(context.Context) {
+	disp, last := d.dispatcher(), time.Time{}
+	return func(ctx context.Context) {
+		if now := time.Now(); last.IsZero() || now.Sub(last) >= passPause {
+			disp.Pass(ctx, router.Options{Own: d.Author.Tag(), All: true})
+			last = time.Now()
+		}
+	}
+}
+
+// drainOwn routes what waits in the caller's own outbox, if anything does.
+func (d *desk) drainOwn(ctx context.Context) {
+	ids, raw, err := d.Author.Box.Pending(nil)
+	if err != nil || len(ids)+len(raw) == 0 {
+		return
+	}
+	d.dispatcher().Pass(ctx, router.Options{Own: d.Author.Tag()})
+}
+
+// routing says who holds the lease, for those who wait for it.
+func routing(o *office.Office) string {
+	h, ok := spool.ReadHolder(o.FS)
+	if !ok || h.PID == 0 {
+		return "another process is routing"
+	}
+	return "process " + itoa(h.PID) + " on " + Line(h.Host) + " is routing since " + h.Since.UTC().Format(time.TimeOnly) + " UTC"
+}
+
+// slowly tells a person at a terminal, after a second and then every five, why
+// nothing has come yet. Call stop before printing anything else.
+func (e *Env) slowly(what func() string) (stop func()) {
+	if !e.StdoutTTY || e.Quiet || e.JSON {
+		return func() {}
+	}
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		for wait := time.Second; ; wait = 5 * time.Second {
+			select {
+			case <-done:
+				return
+			case <-time.After(wait):
+				e.Warn("%s", what())
+			}
+		}
+	}()
+	return func() { close(done); <-gone }
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"flag"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// What the command table of the second program is built from (design §2): the
+// same flags, errors and help.
+
+// Plain is a Setup without flags.
+func Plain(run Run) func(*flag.FlagSet) Run { return plain(run) }
+
+// HelpCommand explains the commands of the table it stands in.
+func HelpCommand() Command { return helpCommand() }
+
+// VersionCommand shows the version.
+func VersionCommand() Command { return versionCommand() }
+
+// Name is the command that runs, in full: "audit now".
+func (e *Env) Name() string { return e.name }
+
+// NeedArgs checks the number of arguments; max < 0 is no limit.
+func (e *Env) NeedArgs(args []string, min, max int) error { return needArgs(e, args, min, max) }
+
+// Usage is a wrong command line: what is wrong, and what to do about it.
+func (e *Env) Usage(what, hint string) error { return usageError(e.name, what, hint) }
+
+// Fail is a command that could not do its work.
+func (e *Env) Fail(kind mail.Kind, addr string, err error, hint string) error {
+	return &mail.Error{Op: e.name, Kind: kind, Addr: addr, Err: err, Hint: hint}
+}
+
+// FindPost returns the path of post: beside this program if it stands there,
+// else the bare name, which is looked up on PATH.
+func (e *Env) FindPost() string {
+	if path, ok := e.beside("post"); ok {
+		return path
+	}
+	return "post"
+}

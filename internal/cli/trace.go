@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/policy"
+)
+
+func traceCommand() Command {
+	return Command{
+		Name: "trace", Summary: "show the whole life of a message", Usage: "ID",
+		Long:  "Shows each step with its time and how it is known, where the message is now,\nand who owes what next.",
+		Setup: plain(runTrace),
+	}
+}
+
+// traceView is `post trace --json` (docs/json.md).
+type traceView struct {
+	ID           mail.ID        `json:"id"`
+	From         string         `json:"from"`
+	To           string         `json:"to"`
+	Act          mail.Act       `json:"act"`
+	Subject      string         `json:"subject"`
+	Conversation string         `json:"conversation"`
+	Steps        []mailbox.Step `json:"steps"`
+	Delivered    []string       `json:"delivered"`
+	Missing      []string       `json:"missing"`
+	InOutbox     bool           `json:"in_outbox"`
+	Failed       bool           `json:"failed,omitempty"`
+	Approval     string         `json:"approval,omitempty"`
+	Decided      bool           `json:"decided,omitempty"`
+	Owed         []owedView     `json:"owed"`
+}
+
+func runTrace(ctx context.Context, e *Env, args []string) error {
+	if err := needArgs(e, args, 1, 1); err != nil {
+		return err
+	}
+	d, _, err := e.openAnyDesk()
+	if err != nil {
+		return err
+	}
+	id, err := d.findAny(args[0])
+	if err != nil {
+		return err
+	}
+	life, err := d.Trace(id)
+	if err != nil {
+		return err
+	}
+	if e.JSON {
+		e.Out.Object(d.viewLife(life))
+		return nil
+	}
+	d.printLife(life)
+	return nil
+}
+
+func (d *desk) viewLife(l *mailbox.Life) traceView {
+	m := l.Message
+	v := traceView{ID: m.ID, From: m.From, To: m.To, Act: m.Act, Subject: m.Subject, Conversation: m.Conversation,
+		Steps: l.Steps, Delivered: agentNames(l.Where.Reached), Missing: agentNames(l.Where.Missing), InOutbox: l.Where.Outbox,
+		Failed: l.Where.Failed, Approval: l.Where.Approval, Decided: l.Where.Decided, Owed: []owedView{}}
+	for _, o := range l.Owed {
+		v.Owed = append(v.Owed, d.viewDebt(o, m.Subject))
+	}
+	return v
+}
+
+func agentNames(list []policy.Agent) []string {
+	out := []string{}
+	for _, a := range list {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+func (d *desk) printLife(l *mailbox.Life) {
+	out, m := d.e.Out, l.Message
+	out.Printf("%s\n%s → %s  %s  %s\n\n", m.ID, Line(m.From), Line(m.To), m.Act, cutTo(m.Subject, subjectWidth))
+	var rows [][]string
+	for _, s := range l.Steps {
+		rows = append(rows, []string{s.At.UTC().Format("2006-01-02 15:04:05.000"), s.Event, dash(s.Agent), stepText(s)})
+	}
+	out.Table([]string{"TIME (UTC)", "STEP", "AGENT", "HOW IT IS KNOWN"}, rows)
+	out.Printf("\n")
+	for _, line := range d.now(l) {
+		out.Printf("now: %s\n", Line(line))
+	}
+}
+
+// stepText shows a step's evidence, and what it says besides.
+func stepText(s mailbox.Step) string {
+	text := s.Evidence
+	for _, key := range []string{"state", "adapter", "approval", "reason", "verdict", "choice"} {
+		if v := s.Detail[key]; v != "" {
+			text += "; " + key + " " + v
+		}
+	}
+	if s.Record > 0 && s.Evidence == "journal" {
+		text = "journal record " + itoa(int(s.Record)) + text[len("journal"):]
+	}
+	return text
+}
+
+// now says where a message stands and who is to act next.
+func (d *desk) now(l *mailbox.Life) []string {
+	var out []string
+	w := l.Where
+	switch {
+	case w.Failed:
+		out = append(out, "it was not delivered; it is kept in outbox/.failed of "+l.Message.From)
+	case w.Approval != "" && !w.Decided:
+		out = append(out, "it waits for a person: post approvals "+w.Approval)
+	case len(w.Missing) > 0 && w.Outbox:
+		out = append(out, "it waits in the outbox of "+l.Message.From+"; post route delivers it")
+	case len(w.Missing) > 0:
+		for _, a := range w.Missing {
+			out = append(out, a.Name+" does not have it: post doctor")
+		}
+	}
+	for _, o := range l.Owed {
+		v := d.viewDebt(o, "")
+		out = append(out, v.Debtor+" owes "+v.Creditor+" "+v.what()+", "+v.lateness())
+	}
+	if len(out) == 0 {
+		out = append(out, "nothing is owed for it")
+	}
+	return out
+}
+
+// viewDebt shows a debt with the names of today.
+func (d *desk) viewDebt(o policy.Debt, subject string) owedView {
+	return owedView{ID: o.ID, Debtor: d.name(o.Debtor), Creditor: d.name(o.Creditor), Kind: string(o.Kind), Due: o.Due,
+		LateSeconds: int64(d.e.Now().Sub(o.Due) / time.Second), Subject: subject, Conversation: o.Conversation,
+		Reminded: o.Reminded, Escalated: o.Escalated}
+}
+
+func (d *desk) name(aid string) string {
+	if aid == "" {
+		return mail.NameHuman
+	}
+	if e, ok := d.Registry.EntryByAID(aid); ok {
+		return e.Name
+	}
+	return aid
+}

@@ -1,0 +1,32 @@
+// Package postd is the command table of postd, the second program (design §2):
+// one file per command, wiring only. What the commands do is in serve, audit,
+// service and notify/remote.
+//
+// Invariants. The flags, errors, exit codes and help are those of post, which
+// execs postd for these very words. Adapters are listed here and register
+// nothing by themselves.
+package postd
+
+import (
+	"github.com/postroom/postroom/internal/cli"
+	"github.com/postroom/postroom/internal/notify"
+	"github.com/postroom/postroom/internal/notify/remote"
+)
+
+// Commands is the table of everything postd can do.
+func Commands() []cli.Command {
+	return []cli.Command{
+		serveCommand(),
+		auditCommand(),
+		serviceCommand(),
+		notifyCommand(),
+		cli.HelpCommand(),
+		manCommand(),
+		cli.VersionCommand(),
+	}
+}
+
+// Adapters are the ways to wake an agent that postd carries itself.
+func Adapters() notify.Table {
+	return notify.NewTable(notify.None{}, notify.Exec{}, remote.NewWebhook())
+}

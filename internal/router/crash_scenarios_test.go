@@ -1,0 +1,225 @@
+package router_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/postroom/postroom/internal/approval"
+	"github.com/postroom/postroom/internal/debt"
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/officetest"
+	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/registry"
+)
+
+func TestCrashDirect(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	c.after = wrote(1, 0)
+	c.watch(c.send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Request, Subject: "Review", Body: "Please."}), c.pass)
+}
+
+func TestCrashReorganised(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder", "tester")
+	c.still = append(c.still, "office/agents/tester/index.jsonl")
+	c.between = reorganise
+	c.after = wrote(1, 1)
+	c.watch(c.send("researcher", mailbox.Draft{To: []string{"all"}, Act: mail.Request, Subject: "Review", Body: "Please."}), c.pass)
+}
+
+func TestCrashByHand(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	c.after = wrote(1, 0)
+	c.Write("researcher", "hello.json", `{"to":"coder","act":"request","subject":"Review","body":"Please."}`)
+	c.watch(c.pass)
+}
+
+func TestCrashBounce(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	c.after = wrote(1, 1)
+	c.Write("researcher", "hello.json", `{"to":"codr","act":"request","subject":"Review","body":"Please."}`)
+	c.watch(c.pass)
+}
+
+func TestCrashBroadcast(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder", "tester", "writer")
+	c.still = append(c.still, "office/agents/writer/index.jsonl")
+	c.after = wrote(1, 0)
+	c.watch(c.send("researcher", mailbox.Draft{To: []string{"all"}, Act: mail.Inform, Subject: "News", Body: "Lunch."}), c.pass)
+}
+
+func TestCrashChannelAndCopy(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder", "tester", "writer")
+	c.still = append(c.still, "office/agents/tester/index.jsonl")
+	c.Edit(func(r *registry.Registry) error { return r.AddChannel("core", "a-researcher", "a-coder", "a-tester") })
+	c.between = func(d *officetest.Desk) {
+		d.Edit(func(r *registry.Registry) error {
+			return errors.Join(r.RemoveMember("core", "a-researcher"), r.Rename("a-writer", "author"))
+		})
+	}
+	c.after = wrote(1, 1)
+	c.watch(c.send("researcher", mailbox.Draft{To: []string{"core"}, CC: []string{"writer"}, Act: mail.Inform, Subject: "News", Body: "Lunch."}), c.pass)
+}
+
+// open lists who owes what.
+func open(d *officetest.Desk) ([]policy.Debt, error) {
+	book, err := debt.Load(d.Office().FS)
+	return book.Open(d.Office().Settings()), err
+}
+
+func TestCrashReply(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	req := c.Send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Request, Subject: "Review", Body: "Please."})
+	c.Pass()
+	c.after = func(t *testing.T, d *officetest.Desk, l *officetest.Ledgers) error {
+		debts, err := open(d)
+		if want := 2 - mails(l); err != nil || len(debts) != want {
+			return fmt.Errorf("%d messages and %d debts: %+v %v", mails(l), len(debts), debts, err)
+		}
+		return nil
+	}
+	c.watch(c.send("coder", mailbox.Draft{To: []string{"researcher"}, InReplyTo: req.ID, Act: mail.Done, Body: "Done."}), c.pass)
+}
+
+func TestCrashQuestion(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher")
+	c.after = func(t *testing.T, d *officetest.Desk, l *officetest.Ledgers) error {
+		asked, err := approval.Open(d.Office().FS)
+		if err != nil || len(asked) != mails(l) {
+			return fmt.Errorf("%d messages, approvals %+v %v", mails(l), asked, err)
+		}
+		return nil
+	}
+	c.watch(c.send("researcher", mailbox.Draft{To: []string{"human"}, Act: mail.Query, Subject: "May I?", Body: "Deploy?"}), c.pass)
+}
+
+// chain exchanges replies up to the hop cap and returns the last message.
+func chain(d *officetest.Desk) *mail.Message {
+	m := d.Send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Query, Subject: "Q", Body: "?"})
+	names := [2]string{"coder", "researcher"}
+	for i := range mail.HopCap {
+		d.Pass()
+		d.Clock.Advance(time.Minute)
+		m = d.Send(names[i%2], mailbox.Draft{To: []string{names[(i+1)%2]}, InReplyTo: m.ID, Act: mail.Query, Body: "?"})
+	}
+	d.Pass()
+	d.Clock.Advance(time.Minute)
+	return m
+}
+
+func TestCrashRelease(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	last := chain(c.Desk)
+	before := settled(t, c.Desk)
+	c.after = func(t *testing.T, d *officetest.Desk, l *officetest.Ledgers) error {
+		asked, err := approval.Open(d.Office().FS)
+		more := mails(l) - mails(before)
+		if err != nil || len(asked) != more || more > 1 || len(l.Messages)-len(before.Messages) != 3*more {
+			return fmt.Errorf("%d more messages, %d of agents, approvals %+v %v", len(l.Messages)-len(before.Messages), more, asked, err)
+		}
+		return nil
+	}
+	c.watch(c.send("coder", mailbox.Draft{To: []string{"researcher"}, InReplyTo: last.ID, Act: mail.Query, Body: "?"}), c.pass)
+}
+
+func testCrashDecision(t *testing.T, choice string, delivered int) {
+	c := newCrash(t, "researcher", "coder")
+	last := chain(c.Desk)
+	held := c.Send("coder", mailbox.Draft{To: []string{"researcher"}, InReplyTo: last.ID, Act: mail.Query, Body: "?"})
+	c.Pass()
+	asked, err := approval.Open(c.Office().FS)
+	if err != nil || len(asked) != 1 {
+		t.Fatalf("%+v %v", asked, err)
+	}
+	before := settled(t, c.Desk)
+	c.after = func(t *testing.T, d *officetest.Desk, l *officetest.Ledgers) error {
+		_, decision, err := approval.Get(d.Office().FS, asked[0].ID)
+		if decision == nil || err != nil {
+			return err
+		}
+		left, err := approval.Open(d.Office().FS)
+		if got := len(l.Held[held.ID]); got != delivered || len(left) != 0 || len(l.Messages) != len(before.Messages)+1 {
+			return fmt.Errorf("held by %d, %d approvals open, %d new messages, %v", got, len(left), len(l.Messages)-len(before.Messages), err)
+		}
+		return nil
+	}
+	c.watch(func() {
+		if err := approval.Decide(c.Office().FS, asked[0].ID, approval.Decision{By: "human", At: c.Clock.Now(), Choice: choice}); err != nil {
+			t.Fatal(err)
+		}
+	}, c.pass)
+}
+
+func TestCrashDecisionDeliver(t *testing.T) { t.Parallel(); testCrashDecision(t, "deliver", 1) }
+func TestCrashDecisionStop(t *testing.T)    { t.Parallel(); testCrashDecision(t, "stop", 0) }
+
+func TestCrashKey(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	draft := mailbox.Draft{To: []string{"coder"}, Act: mail.Inform, Subject: "News", Body: "Lunch.", Key: "k1"}
+	c.after = func(t *testing.T, d *officetest.Desk, l *officetest.Ledgers) error {
+		d.Send("researcher", draft) // whatever became of the first: afterwards there is one
+		d.Pass()
+		l, err := officetest.Check(d.Office())
+		if err != nil || mails(l) != 1 {
+			return fmt.Errorf("%d messages, %v", mails(l), err)
+		}
+		return nil
+	}
+	c.watch(c.send("researcher", draft), c.send("researcher", draft), c.pass, c.send("researcher", draft))
+}
+
+func TestCrashReadBetween(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	finish := func(d *officetest.Desk) {
+		b := d.Box("coder")
+		items, err := b.List(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range items {
+			if _, err := b.Finish(it.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.between = finish
+	c.after = wrote(1, 0)
+	c.watch(c.send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Inform, Subject: "News", Body: "Lunch."}), c.pass,
+		func() { finish(c.Desk) })
+}
+
+func TestCrashElsewhere(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher")
+	c.still = append(c.still, "writer/index.jsonl")
+	for _, name := range []string{"coder", "writer"} {
+		if err := c.Mem.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.Join(name, "/"+name)
+	}
+	c.after = wrote(1, 0)
+	c.watch(c.send("coder", mailbox.Draft{To: []string{"writer"}, CC: []string{"researcher"}, Act: mail.Inform, Subject: "News", Body: "Lunch."}), c.pass)
+}
+
+func TestCrashFailed(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	c.Write("researcher", "hello.json", `{"to":`)
+	c.Clock.Advance(time.Minute)
+	c.after = wrote(0, 1)
+	c.watch(c.pass)
+}

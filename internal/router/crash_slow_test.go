@@ -1,0 +1,5 @@
+//go:build slow
+
+package router_test
+
+const slow = true
