@@ -28,6 +28,8 @@ func Commands() []Command {
 		channelCommand(),
 		officeCommand(),
 		whereCommand(),
+		verifyCommand(),
+		doctorCommand(),
 
 		primerCommand(),
 		helpCommand(),

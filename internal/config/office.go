@@ -10,11 +10,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
-
-	"github.com/BurntSushi/toml"
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/policy"
@@ -36,30 +36,32 @@ const (
 
 // Office is postroom.toml.
 type Office struct {
-	Format      int       `toml:"format"`
-	ID          string    `toml:"office"`
-	Name        string    `toml:"name,omitempty"` // for people; decides nothing
-	Machine     string    `toml:"machine"`        // where the directory was made
-	Inode       uint64    `toml:"inode"`          // the directory's own inode there
-	Created     time.Time `toml:"created"`
-	MadeWith    string    `toml:"made_with"`
-	PersonCheck string    `toml:"person_check"`
-	Policy      Policy    `toml:"policy"`
+	Format      int
+	ID          string
+	Name        string // for people; decides nothing
+	Machine     string // where the directory was made
+	Inode       uint64 // the directory's own inode there
+	Created     time.Time
+	MadeWith    string
+	PersonCheck string
+	Policy      Policy
+	// Unknown lists keys that this version does not know.
+	Unknown []string
 }
 
 // Policy is the [policy] table. Durations are Go durations ("90m").
 type Policy struct {
-	HopCap         int    `toml:"hop_cap"`
-	FuseTurns      int    `toml:"fuse_turns"`
-	FusePerHour    int    `toml:"fuse_per_hour"`
-	Due            string `toml:"due"`
-	ExpireQuestion string `toml:"expire_question"`
-	AskAgain       string `toml:"ask_again"`
-	Undeliverable  string `toml:"undeliverable_after"`
-	CopyAll        string `toml:"copy_all"`
-	Orchestrator   string `toml:"orchestrator"`
-	Arrow          string `toml:"arrow"`
-	Audit          string `toml:"audit"`
+	HopCap         int
+	FuseTurns      int
+	FusePerHour    int
+	Due            string
+	ExpireQuestion string
+	AskAgain       string
+	Undeliverable  string
+	CopyAll        string
+	Orchestrator   string
+	Arrow          string
+	Audit          string
 }
 
 // DefaultPolicy is what an office does when its file says nothing.
@@ -87,7 +89,11 @@ func DecodeOffice(data []byte) (Office, error) {
 		return Office{}, &mail.Error{Op: "read " + OfficeFile, Kind: mail.KindCorrupt, Addr: key, Err: err, Hint: "mend that line; the defaults are in docs/spool-format.md §2"}
 	}
 	o := Office{Policy: DefaultPolicy(), PersonCheck: PersonCheckFull}
-	if _, err := toml.Decode(string(data), &o); err != nil {
+	settings, err := parseTOML(data)
+	if err != nil {
+		return bad("", err)
+	}
+	if err := o.assign(settings); err != nil {
 		return bad("", err)
 	}
 	if o.Format > Format {
@@ -108,12 +114,82 @@ func DecodeOffice(data []byte) (Office, error) {
 	return o, nil
 }
 
+// keys are the places of the settings, in the order of the file.
+func (o *Office) keys() []struct {
+	key string
+	to  any
+} {
+	p := &o.Policy
+	return []struct {
+		key string
+		to  any
+	}{
+		{"format", &o.Format}, {"office", &o.ID}, {"name", &o.Name}, {"machine", &o.Machine}, {"inode", &o.Inode},
+		{"created", &o.Created}, {"made_with", &o.MadeWith}, {"person_check", &o.PersonCheck},
+		{"policy.hop_cap", &p.HopCap}, {"policy.fuse_turns", &p.FuseTurns}, {"policy.fuse_per_hour", &p.FusePerHour},
+		{"policy.due", &p.Due}, {"policy.expire_question", &p.ExpireQuestion}, {"policy.ask_again", &p.AskAgain},
+		{"policy.undeliverable_after", &p.Undeliverable}, {"policy.copy_all", &p.CopyAll},
+		{"policy.orchestrator", &p.Orchestrator}, {"policy.arrow", &p.Arrow}, {"policy.audit", &p.Audit},
+	}
+}
+
+// assign puts settings where they belong. A key that this version does not know
+// is kept in Unknown, for the doctor: it may be a later version's, or a slip.
+func (o *Office) assign(settings []setting) error {
+	to := map[string]any{}
+	for _, k := range o.keys() {
+		to[k.key] = k.to
+	}
+	for _, s := range settings {
+		ok := true
+		switch p := to[s.key].(type) {
+		case nil:
+			o.Unknown = append(o.Unknown, s.key)
+		case *string:
+			*p, ok = s.value.(string)
+		case *time.Time:
+			*p, ok = s.value.(time.Time)
+		case *int:
+			var n int64
+			n, ok = s.value.(int64)
+			*p, ok = int(n), ok && n >= 0 && n <= 1<<31
+		case *uint64:
+			var n int64
+			n, ok = s.value.(int64)
+			*p, ok = uint64(n), ok && n >= 0
+		}
+		if !ok {
+			return fmt.Errorf("line %d: %s has a value of the wrong kind", s.line, s.key)
+		}
+	}
+	return nil
+}
+
 // Encode renders postroom.toml.
 func (o Office) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# A Postroom office. See docs/spool-format.md §2; edit only [policy].\n")
-	if err := toml.NewEncoder(&b).Encode(o); err != nil {
-		return nil, err
+	table := ""
+	for _, k := range o.keys() {
+		name := k.key
+		if t, rest, ok := strings.Cut(k.key, "."); ok {
+			if name = rest; t != table {
+				fmt.Fprintf(&b, "\n[%s]\n", t)
+				table = t
+			}
+		}
+		switch v := k.to.(type) {
+		case *string:
+			if *v != "" || name != "name" {
+				fmt.Fprintf(&b, "%s = %s\n", name, quoteTOML(*v))
+			}
+		case *time.Time:
+			fmt.Fprintf(&b, "%s = %s\n", name, v.UTC().Format(time.RFC3339))
+		case *int:
+			fmt.Fprintf(&b, "%s = %d\n", name, *v)
+		case *uint64:
+			fmt.Fprintf(&b, "%s = %d\n", name, *v)
+		}
 	}
 	return b.Bytes(), nil
 }

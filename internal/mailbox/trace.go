@@ -111,7 +111,8 @@ func (m *Mailbox) journalled(life *Life) error {
 	if life.Message.CreatedAt.Before(from) {
 		from = life.Message.CreatedAt
 	}
-	return journal.EachMatching(m.Office.FS, from.Add(-time.Minute), []byte(id), func(r journal.Record) error {
+	// A record bears the time at which its pass began, which may be long before.
+	return journal.EachMatching(m.Office.FS, from.Add(-receiptSlack), []byte(id), func(r journal.Record) error {
 		if r.ID != id || slices.Contains(internalEvents, r.Event) {
 			return nil
 		}

@@ -79,8 +79,9 @@ func (m *Mailbox) replyTo(id mail.ID) (*Item, error) {
 			found = &it
 		}
 	}
+	after := m.before(id)
 	for _, w := range waiting {
-		if found == nil && w > id {
+		if found == nil && w > after {
 			look(mail.IndexLine{ID: w})
 		}
 	}
@@ -92,12 +93,26 @@ func (m *Mailbox) replyTo(id mail.ID) (*Item, error) {
 		return &o.Item, nil
 	}
 	err = m.Author.Box.ScanIndex(func(l mail.IndexLine) bool {
-		if l.ID > id && found == nil {
+		if l.ID > after && found == nil {
 			look(l)
 		}
-		return found == nil && l.ID.Time().After(id.Time().Add(-receiptSlack))
+		return found == nil && l.ID.Time().After(after.Time().Add(-receiptSlack))
 	})
 	return found, err
+}
+
+// before is an id that every answer to id sorts after: id itself, unless it
+// lies so far in the future that no clock went along with it (design §5).
+func (m *Mailbox) before(id mail.ID) mail.ID {
+	if !mail.Drifted(id, m.now(), driftLimit) {
+		return id
+	}
+	at := time.Time{}
+	if o, err := m.Open(id); err == nil {
+		at = o.CreatedAt.Add(-receiptSlack)
+	}
+	var c mail.Clock
+	return c.Next(at, "")
 }
 
 // Watch calls show with every unread message that is there and then with each

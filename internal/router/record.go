@@ -223,7 +223,7 @@ func turnDetail(l mail.IndexLine) map[string]string {
 	if l.Turns == 0 && l.Chain == 0 {
 		return nil
 	}
-	return map[string]string{"turns": strconv.Itoa(l.Turns), "chain": strconv.Itoa(l.Chain), "since": l.Since.UTC().Format(time.RFC3339)}
+	return map[string]string{"turns": strconv.Itoa(l.Turns), "chain": strconv.Itoa(l.Chain), "since": l.Since.UTC().Format(time.RFC3339Nano)}
 }
 
 // notices writes what the rules say to whom about this message. Their ids
@@ -258,10 +258,10 @@ func bounceText(m *mail.Message, b policy.Bounce) string {
 	}
 	var s strings.Builder
 	s.WriteString("Your message " + string(m.ID) + " to " + mail.Neutralise(to, false) + " was not delivered: " + b.Reason + ".")
-	if len(b.Suggest) > 0 {
-		s.WriteString(" Did you mean " + strings.Join(b.Suggest, ", ") + "?")
-	}
-	if b.Hint != "" {
+	switch {
+	case len(b.Suggest) > 0:
+		s.WriteString(" Did you mean " + strings.Join(b.Suggest, " or ") + "?")
+	case b.Hint != "":
 		s.WriteString("\n\nWhat to do: " + b.Hint + ".")
 	}
 	return s.String()

@@ -121,8 +121,8 @@ func (p *pulse) health(now time.Time) Health {
 	if now.Sub(p.counted) >= time.Second {
 		p.queue, p.counted = 0, now
 		for _, b := range p.boxes {
-			names, _ := b.Pending() // a mailbox that is away has no queue that we could see
-			p.queue += len(names)
+			ids, raw, _ := b.Pending(nil) // a mailbox that is away has no queue that we could see
+			p.queue += len(ids) + len(raw)
 		}
 	}
 	h := Health{V: 1, Office: p.office.Config.ID, Version: p.office.Sys.Version, PID: p.office.Sys.PID, Started: p.started.UTC(),

@@ -195,6 +195,25 @@ func (r *Real) Lstat(name string) (fs.FileInfo, error) {
 	return statInfo(at.base, &st), nil
 }
 
+// Chmod sets the permission bits of name, never through a symlink. It is no
+// part of FS: mail needs it nowhere, only who mends an office does.
+func (r *Real) Chmod(name string, perm fs.FileMode) error {
+	at, err := r.find(name)
+	if err != nil {
+		return pathError("chmod", name, err)
+	}
+	defer r.release(at)
+	err = unix.Fchmodat(at.dir, at.base, uint32(perm.Perm()), unix.AT_SYMLINK_NOFOLLOW)
+	if err == unix.EOPNOTSUPP || err == unix.ENOSYS { // Linux before 6.6
+		var f *os.File
+		if f, err = r.open(name, os.O_RDONLY, 0); err == nil {
+			err = f.Chmod(perm.Perm())
+			f.Close()
+		}
+	}
+	return pathError("chmod", name, err)
+}
+
 // SyncDir implements FS.
 func (r *Real) SyncDir(name string) error {
 	fd, err := r.openFD(name, os.O_RDONLY|directory, 0)
