@@ -118,7 +118,7 @@ func (s *sender) readBy(aid string, id mail.ID) (bool, error) {
 	if err != nil {
 		return false, nil
 	}
-	seen, err := receiptsOf(box, map[mail.ID]bool{id: true})
+	seen, err := receiptsOf(box, map[mail.ID]bool{id: true}, othersReceipts)
 	return seen[id].read, err
 }
 

@@ -46,7 +46,7 @@ func (m *Mailbox) List(unreadOnly bool) ([]Item, error) {
 	for _, id := range ids {
 		want[id] = true
 	}
-	seen, err := receiptsOf(m.Author.Box, want)
+	seen, err := receiptsOf(m.Author.Box, want, ownReceipts)
 	if err != nil {
 		return nil, m.readError(err)
 	}
@@ -161,8 +161,9 @@ func (m *Mailbox) unindexed(id mail.ID) (Item, error) {
 		return Item{}, err
 	}
 	msg, err := mail.Parse(data)
-	if err != nil {
-		return Item{}, corrupt(id, err.Error())
+	if err != nil { // listed all the same; reading it says what is wrong
+		return item(mail.IndexLine{ID: id, Digest: mail.DigestOf(data), Act: string(mail.Inform), As: mail.AsTo,
+			Subject: "(this message can't be read)"}), nil
 	}
 	l := mail.IndexLine{ID: id, Digest: mail.DigestOf(data), From: msg.From, Act: string(msg.Act), Subject: msg.Subject,
 		Conversation: msg.Conversation, As: mail.AsTo}
@@ -185,7 +186,7 @@ func (m *Mailbox) History(limit int) ([]Item, error) {
 	if err != nil {
 		return nil, m.readError(err)
 	}
-	seen, err := receiptsOf(m.Author.Box, want)
+	seen, err := receiptsOf(m.Author.Box, want, ownReceipts)
 	if err != nil {
 		return nil, m.readError(err)
 	}

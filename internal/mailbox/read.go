@@ -14,6 +14,8 @@ type Opened struct {
 	*mail.Message
 	Item Item // zero Seq and State for mail the caller sent
 	Mine bool // the caller wrote it
+	// Damaged names unread messages before this one that can't be shown.
+	Damaged []mail.ID
 }
 
 // Open reads a message that the caller received or sent, by its full id, and
@@ -49,7 +51,7 @@ func (m *Mailbox) Open(id mail.ID) (*Opened, error) {
 // check compares what is in the mailbox with what was delivered: the index has
 // the digest, the office has its own copy (design §3, limits: link, don't copy).
 func (m *Mailbox) check(o *Opened, digest mail.Digest, done bool) error {
-	line, ok, err := m.Author.Box.FindIndex(o.ID)
+	line, ok, err := m.Author.Box.FindIndex(o.ID, 0)
 	if err != nil {
 		return m.readError(err)
 	}
@@ -78,7 +80,9 @@ func notFound(ref string) error {
 // Next gives the first unread message to show, under the mailbox lock, and
 // records it as read if show says that the bytes are out (done) without an
 // error. So two processes of one agent never get the same one. nil without an
-// error: nothing is unread.
+// error: nothing is unread. A message that was changed after its delivery holds
+// up no other: it is named in Damaged, and is the error (KindCorrupt) only if
+// nothing else is unread.
 func (m *Mailbox) Next(show func(*Opened) (receipt *mail.Receipt, err error)) (*Opened, error) {
 	unlock, err := m.lock()
 	if err != nil {
@@ -89,17 +93,36 @@ func (m *Mailbox) Next(show func(*Opened) (receipt *mail.Receipt, err error)) (*
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
-	o, err := m.Open(items[0].ID)
+	o, err := m.firstSound(items)
 	if err != nil {
 		return nil, err
 	}
-	o.Item.State = items[0].State
 	r, err := show(o)
 	if err != nil || r == nil {
 		return o, err
 	}
 	m.observe(o.ID)
 	return o, m.receipt(*r)
+}
+
+func (m *Mailbox) firstSound(items []Item) (*Opened, error) {
+	var damaged []mail.ID
+	var first error
+	for _, it := range items {
+		o, err := m.Open(it.ID)
+		if err == nil {
+			o.Item.State, o.Damaged = it.State, damaged
+			return o, nil
+		}
+		if mail.KindOf(err) != mail.KindCorrupt {
+			return nil, err
+		}
+		damaged = append(damaged, it.ID)
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
 }
 
 // observe lets the mailbox's clock see an id, so that what is written next sorts

@@ -21,9 +21,16 @@ const receiptSlack = 48 * time.Hour
 // known is what an owner's receipts say of one message.
 type known struct{ surfaced, read, done bool }
 
+// The reach of receiptsOf, in bytes: one's own are read as far as they tell
+// anything; somebody else's may be as long as its owner likes.
+const (
+	ownReceipts    = 1 << 40
+	othersReceipts = 4 << 20
+)
+
 // receiptsOf reads what the receipts say of the wanted messages, from the end
-// back to before the oldest of them. A missing file says nothing.
-func receiptsOf(b spool.Box, want map[mail.ID]bool) (map[mail.ID]known, error) {
+// back to before the oldest of them, or by reach. A missing file says nothing.
+func receiptsOf(b spool.Box, want map[mail.ID]bool, reach int64) (map[mail.ID]known, error) {
 	out := make(map[mail.ID]known, len(want))
 	if len(want) == 0 {
 		return out, nil
@@ -42,7 +49,7 @@ func receiptsOf(b spool.Box, want map[mail.ID]bool) (map[mail.ID]known, error) {
 		return nil, err
 	}
 	var rest []byte
-	for pos := fi.Size(); pos > 0; {
+	for pos := fi.Size(); pos > max(0, fi.Size()-reach); {
 		n := min(int64(tailChunk), pos)
 		pos -= n
 		buf := make([]byte, n, int(n)+len(rest))
@@ -65,6 +72,9 @@ func receiptsOf(b spool.Box, want map[mail.ID]bool) (map[mail.ID]known, error) {
 			}
 		}
 		rest = append([]byte(nil), buf[:first]...)
+		if len(rest) > tailChunk {
+			rest = nil // no receipt is as long as that
+		}
 	}
 	return out, nil
 }

@@ -30,21 +30,31 @@ type Ledgers struct {
 	reg    *registry.Registry
 	events map[string]int // "event id aid" in the journal
 	seqs   map[string]uint64
+	except []string // aids
 }
 
 // Check reads an office in which nothing is under way and returns what
 // disagrees: inbox, .done, index, journal, transcripts, office copies and .sent
-// must tell one story (design §7.10, §16).
-func Check(o *office.Office) (*Ledgers, error) {
+// must tell one story (design §7.10, §16). The mailboxes of except are not
+// looked at: their owners do with them what they like.
+func Check(o *office.Office, except ...string) (*Ledgers, error) {
 	l := &Ledgers{Messages: map[mail.ID]*mail.Message{}, digests: map[mail.ID]mail.Digest{}, Held: map[mail.ID][]string{},
 		Failed: map[mail.ID]bool{}, o: o, events: map[string]int{}, seqs: map[string]uint64{}}
 	var err error
 	if l.reg, err = o.Registry(); err != nil {
 		return l, err
 	}
+	for _, e := range l.reg.Entries() {
+		if slices.Contains(except, e.Name) {
+			l.except = append(l.except, e.AID)
+		}
+	}
 	l.copies()
 	l.journal()
 	for _, e := range l.reg.Entries() {
+		if slices.Contains(except, e.Name) {
+			continue
+		}
 		if box, err := o.Box(e); err != nil {
 			l.fault("mailbox of %s: %v", e.Name, err)
 		} else {
@@ -102,7 +112,7 @@ func (l *Ledgers) journal() {
 				l.fault("journal: %s delivered with digest %.8s, office copy has %.8s", r.ID, r.Digest, l.digests[r.ID])
 			}
 		}
-		if r.Event == journal.Recovered && r.Detail["lost"] != "" {
+		if r.Event == journal.Recovered && r.Detail["lost"] != "" && !slices.Contains(l.except, r.AID) {
 			l.fault("journal: lost %v", r)
 		}
 		return nil
@@ -163,7 +173,9 @@ func (l *Ledgers) index(e registry.Entry, box spool.Box, have map[mail.ID]bool) 
 // outbox checks that an author's outbox is empty and everything in it filed.
 func (l *Ledgers) outbox(name string, box spool.Box) {
 	for _, n := range names(box, box.Path(spool.Outbox)) {
-		l.fault("outbox of %s still has %s", name, n)
+		if !l.mayWait(mail.ID(strings.TrimSuffix(n, ".json"))) {
+			l.fault("outbox of %s still has %s", name, n)
+		}
 	}
 	for _, n := range names(box, box.Path(spool.Sent)) {
 		l.same(name+"/.sent", box, box.Path(spool.Sent, n), mail.ID(strings.TrimSuffix(n, ".json")))
@@ -180,11 +192,20 @@ func (l *Ledgers) outbox(name string, box spool.Box) {
 		if owner, ok := l.reg.Entry(m.From); m.From == name || ok && owner.Name == name {
 			_, serr := box.FS.Lstat(box.Path(spool.Sent, spool.FileName(id)))
 			_, ferr := box.FS.Lstat(box.Path(spool.Failed, spool.FileName(id)))
-			if (serr == nil) == (ferr == nil) {
+			if (serr == nil) == (ferr == nil) && !l.mayWait(id) {
 				l.fault("%s of %s: .sent %v, .failed %v", id, name, serr, ferr)
 			}
 		}
 	}
+}
+
+// mayWait reports whether a message is for one of those whose mailbox may be
+// broken.
+func (l *Ledgers) mayWait(id mail.ID) bool {
+	m := l.Messages[id]
+	return m != nil && m.Envelope != nil && slices.ContainsFunc(l.except, func(aid string) bool {
+		return slices.Contains(m.Envelope.Recipients, aid) || slices.Contains(m.Envelope.CC, aid)
+	})
 }
 
 func (l *Ledgers) same(where string, box spool.Box, path string, id mail.ID) {
@@ -206,6 +227,7 @@ func (l *Ledgers) recipients() {
 		if m.Envelope != nil {
 			want = append(append(want, m.Envelope.Recipients...), m.Envelope.CC...)
 		}
+		want = slices.DeleteFunc(want, func(aid string) bool { return slices.Contains(l.except, aid) })
 		got := slices.Clone(l.Held[id])
 		slices.Sort(want)
 		slices.Sort(got)
@@ -242,7 +264,7 @@ func (l *Ledgers) transcripts() {
 	}
 	for id, files := range sections {
 		for file, n := range files {
-			if n != 1 || len(l.Held[id]) == 0 && !l.escalated(id) {
+			if n != 1 || len(l.Held[id]) == 0 && !l.escalated(id) && len(l.except) == 0 {
 				l.fault("transcript %s has %s %d times; it is with %v", file, id, n, l.Held[id])
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
@@ -28,15 +29,14 @@ type folded struct {
 // foldReceipts takes the owners' receipts into the journal: only surfaced, read
 // and done, and only for mail they really got (design §8).
 func (p *pass) foldReceipts() error {
-	var errs []error
 	for _, a := range p.authors() {
 		if a.AID != "" {
 			if err := p.foldFrom(a); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, &mail.Error{Op: "fold receipts", Kind: mail.KindStore, Addr: a.Name, Err: err, Hint: `run "post doctor"`})
+				p.problem("fold receipts", a.Name, err)
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 func (p *pass) foldFrom(a office.Author) error {
@@ -57,8 +57,11 @@ func (p *pass) foldFrom(a office.Author) error {
 		return err
 	}
 	receipts, _, used := mail.ParseReceipts(data)
-	if used == 0 {
-		return nil
+	switch {
+	case used == 0 && len(data) < foldLimit:
+		return nil // a line that is still being written
+	case used == 0:
+		used = len(data) // no receipt is as long as that
 	}
 	records, err := p.accepted(a, receipts)
 	if err != nil {
@@ -79,23 +82,17 @@ func (p *pass) foldFrom(a office.Author) error {
 // accepted turns receipts into records, leaving out what the owner can't know.
 func (p *pass) accepted(a office.Author, receipts []mail.Receipt) ([]journal.Record, error) {
 	got := map[mail.ID]bool{}
-	want := map[mail.ID]bool{}
-	for _, r := range receipts {
-		want[r.ID] = true
-	}
-	err := a.Box.ScanIndex(func(l mail.IndexLine) bool {
-		if want[l.ID] {
-			got[l.ID] = true
-			delete(want, l.ID)
-		}
-		return len(want) > 0
-	})
-	if err != nil {
-		return nil, err
-	}
 	var out []journal.Record
 	for _, r := range receipts {
-		if !got[r.ID] {
+		known, looked := got[r.ID]
+		if !looked {
+			var err error
+			if known, err = p.got(a, r.ID); err != nil {
+				return nil, err
+			}
+			got[r.ID] = known
+		}
+		if !known {
 			continue
 		}
 		rec := journal.Record{At: r.At, Event: r.Event, ID: r.ID, Agent: a.Name, AID: a.AID}
@@ -105,6 +102,28 @@ func (p *pass) accepted(a office.Author, receipts []mail.Receipt) ([]journal.Rec
 		out = append(out, rec)
 	}
 	return out, nil
+}
+
+// got reports whether an agent really got a message: by what the message itself
+// says, since the agent may write what it likes into its own index. Only the one
+// that is copied on everything is in no envelope.
+func (p *pass) got(a office.Author, id mail.ID) (bool, error) {
+	m, _, err := p.o.ReadMessage(id)
+	if errors.Is(err, fs.ErrNotExist) || mail.KindOf(err) == mail.KindInvalid || mail.KindOf(err) == mail.KindCorrupt {
+		return false, nil
+	}
+	if err != nil || m.Envelope == nil {
+		return false, err
+	}
+	if slices.Contains(m.Envelope.Recipients, a.AID) || slices.Contains(m.Envelope.CC, a.AID) {
+		return true, nil
+	}
+	all, ok := p.reg.Agent(p.o.Settings().CopyAll)
+	if !ok || all.AID != a.AID {
+		return false, nil
+	}
+	_, listed, err := a.Box.FindIndex(id, spool.Reach)
+	return listed, err
 }
 
 func readAt(b spool.Box, offset, n int64) ([]byte, error) {

@@ -153,7 +153,7 @@ func (p *pass) indexBox(ds []*delivery) error {
 	var fresh []*delivery
 	for _, d := range ds {
 		if !d.fresh { // an earlier pass may have got as far as this
-			old, ok, err := box.FindIndex(d.line.ID)
+			old, ok, err := box.FindIndex(d.line.ID, spool.Reach)
 			if err != nil {
 				return err
 			}

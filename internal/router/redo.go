@@ -124,7 +124,7 @@ func (p *pass) redoLine(r journal.Record) {
 		if err != nil {
 			return err
 		}
-		_, ok, err := box.FindIndex(r.ID)
+		_, ok, err := box.FindIndex(r.ID, spool.Reach)
 		if err != nil || ok {
 			return err
 		}

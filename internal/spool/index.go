@@ -11,20 +11,35 @@ import (
 	"github.com/postroom/postroom/internal/vfs"
 )
 
-// chunk is how much of a file's end is read at a time when looking backwards.
-const chunk = 64 << 10
+const (
+	// chunk is how much of a file's end is read at a time when looking backwards.
+	chunk = 64 << 10
+	// maxLine is the longest line that can be one of ours, in bytes; what is
+	// longer is passed over without being kept in memory.
+	maxLine = 2 * mail.MaxSize
+	// Reach is how far back from its end somebody else's index is read. Its owner
+	// may write there, and make it as long as the disk is large.
+	Reach = 16 << 20
+	// tailReach is how far back the last sound line may be: a crash leaves no
+	// more than one pass's lines torn.
+	tailReach  = 4 << 20
+	everything = 1 << 62
+)
+
+// indexHead is how every line begins that AppendIndex writes.
+var indexHead = []byte(`{"seq":`)
+
+// errGarbage is the cause when an index has no sound line where one must be.
+var errGarbage = errors.New("no line of this index can be read")
 
 // AppendIndex appends one line per delivery, giving each the next sequence
-// number in place (or keeping a greater one, from a journal that is redone), and returns the file for the caller to sync. A torn last line from a
-// crash is cut first: it was never reported to anybody.
+// number in place (or keeping a greater one, from a journal that is redone),
+// and returns the file for the caller to sync. A torn last line from a crash is
+// cut first: it was never reported to anybody. What is no index at all is set
+// aside.
 func (b Box) AppendIndex(lines []mail.IndexLine) (vfs.File, error) {
-	f, err := b.FS.OpenFile(b.Path(Index), os.O_RDWR|os.O_CREATE, 0o600)
+	f, size, last, err := b.openIndex()
 	if err != nil {
-		return nil, err
-	}
-	size, last, err := soundTail(f)
-	if err != nil {
-		f.Close()
 		return nil, err
 	}
 	var buf []byte
@@ -41,39 +56,70 @@ func (b Box) AppendIndex(lines []mail.IndexLine) (vfs.File, error) {
 	return f, nil
 }
 
-// soundTail cuts a torn last line and returns the size then and the last
-// sequence number.
+// openIndex opens the index for appending and returns where its sound lines end
+// and their last sequence number.
+func (b Box) openIndex() (f vfs.File, size int64, last uint64, err error) {
+	for range 2 {
+		f, err = b.FS.OpenFile(b.Path(Index), os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			if size, last, err = soundTail(f); err == nil {
+				return f, size, last, nil
+			}
+			f.Close()
+		}
+		fi, lerr := b.FS.Lstat(b.Path(Index))
+		if lerr != nil || fi.Mode().IsRegular() && !errors.Is(err, errGarbage) {
+			break
+		}
+		if serr := b.setAside("", Index); serr != nil {
+			return nil, 0, 0, serr
+		}
+		// The new file's name is as durable as the old one's was.
+		if serr := b.FS.SyncDir(b.Path()); serr != nil {
+			return nil, 0, 0, serr
+		}
+	}
+	return nil, 0, 0, err
+}
+
+// soundTail cuts a torn end and returns the size then and the last sequence
+// number.
 func soundTail(f vfs.File) (size int64, seq uint64, err error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return 0, 0, err
 	}
 	size = fi.Size()
-	err = backwards(f, size, func(line []byte, end int64, whole bool) bool {
-		l, perr := mail.ParseIndexLine(line)
-		if whole && perr == nil {
+	found := false
+	err = backwards(f, size, tailReach, func(line []byte, start, end int64, whole bool) bool {
+		l, perr := mail.IndexLine{}, errGarbage
+		if whole && bytes.HasPrefix(line, indexHead) {
+			l, perr = mail.ParseIndexLine(line)
+		}
+		if found = perr == nil; found {
 			size, seq = end, l.Seq
-			return false
+		} else {
+			size = start
 		}
-		size = end - int64(len(line))
-		if whole {
-			size--
-		}
-		return true
+		return !found
 	})
+	if err == nil && !found && size > 0 {
+		err = errGarbage
+	}
 	if err == nil && size < fi.Size() {
 		err = f.Truncate(size)
 	}
 	return size, seq, err
 }
 
-// backwards calls fn with each line from the end; whole says that the line
-// ended in a newline, end is the offset just after it. It stops when fn returns
-// false.
-func backwards(f vfs.File, size int64, fn func(line []byte, end int64, whole bool) bool) error {
-	var rest []byte // the beginning of a line that starts in an earlier chunk
-	end := size     // offset just after rest
-	for pos := size; pos > 0; {
+// backwards calls fn with each line from the end, as far back as reach bytes;
+// start and end are its offsets, whole says that it ended in a newline. A line
+// over maxLine is nil. It stops when fn returns false.
+func backwards(f vfs.File, size, reach int64, fn func(line []byte, start, end int64, whole bool) bool) error {
+	var rest []byte // from pos on, up to end but for what is over
+	end, over := size, false
+	pos := size
+	for pos > max(0, size-reach) {
 		n := min(int64(chunk), pos)
 		pos -= n
 		buf := make([]byte, n, int(n)+len(rest))
@@ -82,51 +128,70 @@ func backwards(f vfs.File, size int64, fn func(line []byte, end int64, whole boo
 		}
 		rest = append(buf, rest...)
 		for {
-			body := rest
-			whole := len(body) > 0 && body[len(body)-1] == '\n'
-			if whole {
-				body = body[:len(body)-1]
-			}
-			cut := bytes.LastIndexByte(body, '\n')
-			if cut < 0 {
+			cut := bytes.LastIndexByte(rest[:len(rest)-len(ending(rest, over))], '\n') + 1
+			if cut == 0 {
 				break
 			}
-			if !fn(body[cut+1:], end, whole) {
+			if !emit(rest[cut:], pos+int64(cut), end, over, fn) {
 				return nil
 			}
-			end = pos + int64(cut) + 1
-			rest = rest[:cut+1]
+			rest, end, over = rest[:cut], pos+int64(cut), false
+		}
+		if len(rest) > maxLine {
+			rest, over = nil, true
 		}
 	}
-	if len(rest) == 0 {
-		return nil
+	if pos == 0 && end > 0 {
+		emit(rest, 0, end, over, fn)
 	}
-	whole := rest[len(rest)-1] == '\n'
-	fn(bytes.TrimSuffix(rest, []byte("\n")), end, whole)
 	return nil
 }
 
+// ending is the newline that ends the last line of b, if that is in b.
+func ending(b []byte, over bool) []byte {
+	if over || len(b) == 0 || b[len(b)-1] != '\n' {
+		return nil
+	}
+	return b[len(b)-1:]
+}
+
+func emit(line []byte, start, end int64, over bool, fn func(line []byte, start, end int64, whole bool) bool) bool {
+	if over {
+		return fn(nil, start, end, true)
+	}
+	body, whole := bytes.CutSuffix(line, []byte("\n"))
+	return fn(body, start, end, whole)
+}
+
 // ScanIndex calls fn with the index lines from the newest to the oldest until
-// fn returns false. A missing index has no lines; torn ones are skipped.
+// fn returns false. A missing index has no lines, and neither has what is no
+// file; torn ones are skipped.
 func (b Box) ScanIndex(fn func(mail.IndexLine) bool) error {
-	return b.scanRaw(func(line []byte) bool {
+	return b.scanRaw(everything, func(line []byte) bool {
+		if !bytes.HasPrefix(line, indexHead) {
+			return true
+		}
 		l, err := mail.ParseIndexLine(line)
 		return err != nil || fn(l)
 	})
 }
 
-// ScanTraffic is ScanIndex for what the fuse wants to know.
+// ScanTraffic is ScanIndex for what the fuse wants to know; it ends at Reach.
 func (b Box) ScanTraffic(fn func(mail.Traffic) bool) error {
-	return b.scanRaw(func(line []byte) bool {
+	return b.scanRaw(Reach, func(line []byte) bool {
 		t, ok := mail.ParseTraffic(line)
 		return !ok || fn(t)
 	})
 }
 
-// FindIndex looks for a message's line.
-func (b Box) FindIndex(id mail.ID) (found mail.IndexLine, ok bool, err error) {
+// FindIndex looks for a message's line, as far back as reach bytes; 0 is the
+// whole index.
+func (b Box) FindIndex(id mail.ID, reach int64) (found mail.IndexLine, ok bool, err error) {
+	if reach == 0 {
+		reach = everything
+	}
 	needle := []byte(id)
-	err = b.scanRaw(func(line []byte) bool {
+	err = b.scanRaw(reach, func(line []byte) bool {
 		if !bytes.Contains(line, needle) {
 			return true
 		}
@@ -138,18 +203,18 @@ func (b Box) FindIndex(id mail.ID) (found mail.IndexLine, ok bool, err error) {
 	return found, ok, err
 }
 
-func (b Box) scanRaw(fn func(line []byte) bool) error {
+func (b Box) scanRaw(reach int64, fn func(line []byte) bool) error {
 	f, err := b.FS.OpenFile(b.Path(Index), os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
+		if fi, lerr := b.FS.Lstat(b.Path(Index)); errors.Is(err, fs.ErrNotExist) || lerr == nil && !fi.Mode().IsRegular() {
+			return nil
+		}
 		return err
 	}
 	defer f.Close()
 	fi, err := f.Stat()
-	if err != nil {
+	if err != nil || !fi.Mode().IsRegular() {
 		return err
 	}
-	return backwards(f, fi.Size(), func(line []byte, _ int64, _ bool) bool { return fn(line) })
+	return backwards(f, fi.Size(), reach, func(line []byte, _, _ int64, _ bool) bool { return fn(line) })
 }
