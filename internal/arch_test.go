@@ -187,7 +187,7 @@ func TestPostLinksLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := []string{"golang.org/x/sys/", "github.com/fsnotify/fsnotify", "github.com/BurntSushi/toml", module + "/"}
+	ours := []string{"golang.org/x/sys/", "github.com/fsnotify/fsnotify", module + "/"}
 	heavy := map[string]string{
 		"net/http": "2 ms of every start", "database/sql": "lives in postd", "html/template": "lives in postd",
 		"text/template": "lives in postd", "expvar": "pulls net/http", "testing": "no test code in a program",
@@ -200,7 +200,7 @@ func TestPostLinksLittle(t *testing.T) {
 		first, _, _ := strings.Cut(p, "/")
 		external := strings.Contains(first, ".") && !slices.ContainsFunc(ours, func(o string) bool { return strings.HasPrefix(p, o) })
 		if external {
-			t.Errorf("post links %s: only x/sys, fsnotify and toml are worth their start time", p)
+			t.Errorf("post links %s: only x/sys and fsnotify are worth their start time", p)
 		}
 		if sub, ok := strings.CutPrefix(p, module+"/internal/"); ok && (table[sub].postd || table[sub].onTest) {
 			t.Errorf("post links %s: %s", sub, table[sub].why)

@@ -189,8 +189,8 @@ const driftLimit = 24 * time.Hour
 
 // mayUse decides whether an author may use an id: only one with its own tag,
 // which nobody else's message has and none that the office will derive, and
-// unknown to the office or known as this very file (design §4). What people and
-// the office write carries ids derived from its cause.
+// within drift and unknown to the office, or known as this very file (design
+// §4). What people and the office write carries ids derived from its cause.
 func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) bool {
 	if !id.Valid() || a.AID != "" && !id.OwnedBy(a.AID) {
 		return false
