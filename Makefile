@@ -1,7 +1,6 @@
 # What each target does: make help
 SHELL   := /bin/bash
 GO      ?= go
-export CGO_ENABLED ?= 0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 PREFIX  ?= $(HOME)/.local
@@ -11,7 +10,7 @@ FUZZTIME ?= 10s
 .PHONY: build test lint race fuzz e2e bench demo man install cross clean help
 
 build: ## build bin/post and bin/postd
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 test: lint ## everything but the whole-program scenarios, with the race detector
 	$(GO) test -race ./...
