@@ -84,7 +84,7 @@ const exitText = `Exit codes
   3  delivered, not yet surfaced: the recipient could not be woken. Do not resend
   4  stored, not yet delivered: mail moves when somebody may route. Do not resend
   5  refused by a rule, an unknown name, or not allowed; nothing was stored
-  6  nothing came: wait ran into its timeout
+  6  nothing came: wait ran into its timeout, or nothing is unread (read next)
 
 Several recipients: the worst of theirs, in the order 1, 5, 4, 3, 0.
 
