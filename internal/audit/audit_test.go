@@ -38,7 +38,7 @@ func newDesk(t *testing.T) *desk {
 	}
 	t.Cleanup(func() { fsys.Close() })
 	d := &desk{t: t, Audit: &Audit{FS: fsys, Dir: dir, OfficeID: "o-test", Version: "post test", Now: time.Now,
-		Path: realGitDir(t), Stall: 20 * time.Second}}
+		Path: realGitDir(t), Stall: 20 * time.Second, Patience: 10 * time.Second}}
 	d.write("postroom.toml", "format = 1\n")
 	d.write("registry.json", "{}\n")
 	d.write("agents/coder/inbox/x.json", "not audited")
@@ -535,7 +535,12 @@ func TestLockInUse(t *testing.T) {
 		cmd.Wait()
 	}
 	f.Close()
-	if locks := d.clearLocks(); len(locks) != 1 || !locks[0].Removed {
+	// A child that another test starts has the file open until it execs.
+	locks := d.clearLocks()
+	for end := time.Now().Add(10 * time.Second); len(locks) == 1 && !locks[0].Removed && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		locks = d.clearLocks()
+	}
+	if len(locks) != 1 || !locks[0].Removed {
 		t.Fatalf("%+v", locks)
 	}
 }

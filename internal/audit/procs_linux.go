@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -48,7 +49,7 @@ func owns(proc, lock, gitDir, officeDir string) (uses, known bool) {
 	isGit := strings.HasPrefix(string(comm), "git")
 	fds, err := os.ReadDir(proc + "/fd")
 	if err != nil {
-		return false, !isGit || os.IsNotExist(err)
+		return false, !isGit || ended(proc, err)
 	}
 	for _, fd := range fds {
 		if to, err := os.Readlink(proc + "/fd/" + fd.Name()); err == nil && to == lock {
@@ -64,7 +65,7 @@ func owns(proc, lock, gitDir, officeDir string) (uses, known bool) {
 	}
 	for _, f := range []string{"/environ", "/cmdline"} {
 		data, err := os.ReadFile(proc + f)
-		if err != nil && !os.IsNotExist(err) {
+		if err != nil && !ended(proc, err) {
 			return false, false
 		}
 		if bytes.Contains(data, []byte(filepath.Base(gitDir))) && bytes.Contains(data, []byte(officeDir)) {
@@ -72,4 +73,18 @@ func owns(proc, lock, gitDir, officeDir string) (uses, known bool) {
 		}
 	}
 	return false, true
+}
+
+// ended reports whether err came because the process has ended meanwhile; one
+// that its parent has not yet waited for can be looked at only in part.
+func ended(proc string, err error) bool {
+	if os.IsNotExist(err) || errors.Is(err, syscall.ESRCH) {
+		return true
+	}
+	stat, serr := os.ReadFile(proc + "/stat")
+	if serr != nil {
+		return true
+	}
+	_, rest, _ := bytes.Cut(stat, []byte(") "))
+	return bytes.HasPrefix(rest, []byte("Z")) || bytes.HasPrefix(rest, []byte("X"))
 }
