@@ -17,7 +17,9 @@ type Journal struct {
 	file vfs.File // the newest; nil before the first record
 	name string   // of file
 	size int64    // good bytes in file
-	head Head
+	// opened is the end of the file as Open found it, nil once anything follows.
+	opened []byte
+	head   Head
 
 	unsynced bool
 	dirty    bool    // the directory has an entry that is not durable
@@ -29,7 +31,7 @@ type Journal struct {
 // Open opens the journal for the holder of the lease. It finds the last good
 // record, sets what is torn behind it aside and cuts it off; the next Append
 // then chains a recovered record, dated now. It reads the end of the newest
-// file, back to the last settled record (64 KB at least), and no more.
+// file, back to the last settled record (4 KB at least), and no more.
 func Open(fsys vfs.FS, now time.Time) (*Journal, error) {
 	const op = "open journal"
 	names, err := files(fsys)
@@ -81,7 +83,7 @@ func (j *Journal) settleTail(names []string, now time.Time) error {
 		return err
 	}
 	good, head := goodLines(tail)
-	j.head = head
+	j.head, j.opened = head, tail[:good]
 	if end := off + int64(good); end < j.size {
 		if err := j.cut(tail[good:], end, now); err != nil {
 			return err
@@ -126,6 +128,7 @@ func (j *Journal) Append(rs ...Record) error {
 	if j.owing != nil && len(rs) > 0 {
 		rs = append([]Record{*j.owing}, rs...)
 	}
+	j.opened = nil
 	for len(rs) > 0 {
 		n := j.run(rs)
 		if err := j.ready(rs[0]); err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/postroom/postroom/internal/vfs"
 )
 
-// tailChunk is what is read of a file's end at first.
-const tailChunk = 64 << 10
+// tailChunk is what is read of a file's end at first: nearly always the last
+// record is a settled one.
+const tailChunk = 4 << 10
 
 var settledMark = []byte(`"event":"settled"`)
 
@@ -163,6 +164,12 @@ func setAside(fsys vfs.FS, file string, torn []byte) (string, error) {
 // over as many files as that takes: what a crash may have left half done.
 func (j *Journal) Unsettled() ([]Record, error) {
 	const op = "read journal"
+	if j.opened != nil {
+		rs, settled := unsettledOf(j.opened)
+		if settled {
+			return rs, nil
+		}
+	}
 	names, err := files(j.fsys)
 	if err != nil {
 		return nil, failure(op, Dir, mail.KindStore, err, "")
@@ -195,6 +202,12 @@ func unsettledIn(fsys vfs.FS, name string) (rs []Record, settled bool, err error
 	if err != nil {
 		return nil, false, err
 	}
+	rs, settled = unsettledOf(tail)
+	return rs, settled, nil
+}
+
+// unsettledOf reads the records of a tail after its last settled one.
+func unsettledOf(tail []byte) (rs []Record, settled bool) {
 	for line := range bytes.Lines(tail) {
 		r, err := parseLine(bytes.TrimSuffix(line, []byte("\n")))
 		if err != nil {
@@ -206,5 +219,5 @@ func unsettledIn(fsys vfs.FS, name string) (rs []Record, settled bool, err error
 		}
 		rs = append(rs, r)
 	}
-	return rs, settled, nil
+	return rs, settled
 }

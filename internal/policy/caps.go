@@ -26,13 +26,14 @@ func (p *planner) caps(r *route) []Action {
 	conversation := Ask{Fuse: true}
 	sender := Ask{Fuse: true, OfSender: true}
 	chain := chainCap(p.s.FusePerHour+f.AllowedHour, p.w.Since, p.at)
+	hopCap := p.s.HopCap * (1 + f.Allowed/p.s.FuseTurns) // each release grants as many again
 	switch {
-	case hops > p.s.HopCap: // first, for it never changes: no fuse may bounce what is being asked
-		return p.release(r, Ask{}, fmt.Sprintf("it is reply %d in a chain of replies, and %d are allowed", hops, p.s.HopCap))
 	case f.Blown && !own:
 		return []Action{p.blown(f)}
 	case own && f.OfSender:
 		return p.release(r, sender, "the word has passed to "+p.name+" too often within an hour")
+	case hops > hopCap: // blows the conversation's fuse, so that a person's stop holds for what follows
+		return p.release(r, conversation, fmt.Sprintf("it is reply %d in a chain of replies, and %d are allowed", hops, hopCap))
 	case own:
 		return p.release(r, conversation, "it blew the fuse of conversation "+quote(p.conversation()))
 	case p.w.Turns > p.s.FuseTurns+f.Allowed:
