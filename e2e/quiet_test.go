@@ -134,12 +134,11 @@ func TestRefusedRelease(t *testing.T) {
 	d.ok("answer", approval, "--choose", "stop")
 	d.ok("route")
 	n := len(d.whole().messages)
-	r := d.post("reply", id, "--as", d.look().messages[id].To, "--act", "request", "-m", "once more")
-	if r.exit != 5 && r.exit != 0 || r.exit == 0 && strings.HasPrefix(r.line(), "delivered") {
-		t.Fatalf("%v", r)
+	for i := range 4 { // a stop holds for everything that follows, and asks nobody again
+		r := d.post("reply", id, "--as", d.look().messages[id].To, "--act", "request", "-m", "once more "+itoa(i))
+		if r.exit != 5 || len(d.openApprovals()) > 0 {
+			t.Fatalf("%v; asked again: %v", r, d.openApprovals())
+		}
 	}
-	if len(d.openApprovals()) > 1 {
-		t.Fatalf("asked again: %v", d.openApprovals())
-	}
-	t.Logf("%d messages before the refusal; then: %s", n, r.line())
+	t.Logf("%d messages before the refusal", n)
 }
