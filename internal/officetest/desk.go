@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/office"
@@ -127,6 +128,16 @@ func (d *Desk) Edit(fn func(*registry.Registry) error) {
 	d.must(err)
 	d.must(fn(reg))
 	d.must(reg.Save(fsys))
+}
+
+// Configure changes the office's rules.
+func (d *Desk) Configure(fn func(*config.Office)) {
+	d.T.Helper()
+	cfg := d.Office().Config
+	fn(&cfg)
+	data, err := cfg.Encode()
+	d.must(err)
+	d.must(spool.Replace(d.sub(Dir), ".", config.OfficeFile, data))
 }
 
 // Join registers another agent and makes its mailbox: inside the office, or in
