@@ -34,18 +34,19 @@ func NewDesk(t testing.TB, agents ...string) *Desk {
 	d.must(d.Mem.Mkdir("office", 0o700))
 	Make(t, d.sub(Dir), clock.Now(), agents...)
 	d.Mem.SyncAll()
-	d.Sys = System(clock, d.open)
+	d.Sys = System(clock, d.Open)
 	return d
 }
 
 // On returns the desk of other processes, after a restart, on another disk.
 func (d *Desk) On(mem *vfs.Mem) *Desk {
 	c := &Desk{T: d.T, Mem: mem, Clock: &Clock{now: d.Clock.Now()}}
-	c.Sys = System(c.Clock, c.open)
+	c.Sys = System(c.Clock, c.Open)
 	return c
 }
 
-func (d *Desk) open(dir string) (vfs.FS, error) {
+// Open opens a directory of the disk, with the faults that Fault makes.
+func (d *Desk) Open(dir string) (vfs.FS, error) {
 	sub, err := d.Mem.Sub(strings.TrimPrefix(dir, "/"))
 	if err != nil {
 		return nil, err
