@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/office"
@@ -33,18 +34,19 @@ func NewDesk(t testing.TB, agents ...string) *Desk {
 	d.must(d.Mem.Mkdir("office", 0o700))
 	Make(t, d.sub(Dir), clock.Now(), agents...)
 	d.Mem.SyncAll()
-	d.Sys = System(clock, d.open)
+	d.Sys = System(clock, d.Open)
 	return d
 }
 
 // On returns the desk of other processes, after a restart, on another disk.
 func (d *Desk) On(mem *vfs.Mem) *Desk {
 	c := &Desk{T: d.T, Mem: mem, Clock: &Clock{now: d.Clock.Now()}}
-	c.Sys = System(c.Clock, c.open)
+	c.Sys = System(c.Clock, c.Open)
 	return c
 }
 
-func (d *Desk) open(dir string) (vfs.FS, error) {
+// Open opens a directory of the disk, with the faults that Fault makes.
+func (d *Desk) Open(dir string) (vfs.FS, error) {
 	sub, err := d.Mem.Sub(strings.TrimPrefix(dir, "/"))
 	if err != nil {
 		return nil, err
@@ -127,6 +129,16 @@ func (d *Desk) Edit(fn func(*registry.Registry) error) {
 	d.must(err)
 	d.must(fn(reg))
 	d.must(reg.Save(fsys))
+}
+
+// Configure changes the office's rules.
+func (d *Desk) Configure(fn func(*config.Office)) {
+	d.T.Helper()
+	cfg := d.Office().Config
+	fn(&cfg)
+	data, err := cfg.Encode()
+	d.must(err)
+	d.must(spool.Replace(d.sub(Dir), ".", config.OfficeFile, data))
 }
 
 // Join registers another agent and makes its mailbox: inside the office, or in

@@ -55,8 +55,15 @@ func System(c *Clock, open func(dir string) (vfs.FS, error)) office.System {
 	}
 }
 
-// Make makes an office with agents (aid "a-"+name) in fsys and syncs it.
+// Make makes an office with agents (aid "a-"+name) in fsys, which is Dir in
+// memory, and syncs it.
 func Make(t testing.TB, fsys vfs.FS, now time.Time, agents ...string) {
+	t.Helper()
+	MakeAt(t, fsys, Dir, now, agents...)
+}
+
+// MakeAt is Make for an office in dir.
+func MakeAt(t testing.TB, fsys vfs.FS, dir string, now time.Time, agents ...string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -75,7 +82,7 @@ func Make(t testing.TB, fsys vfs.FS, now time.Time, agents ...string) {
 	must(err)
 	for _, name := range agents {
 		must(spool.Box{FS: fsys, Dir: office.AgentsDir + "/" + name, Shared: true}.Make())
-		must(reg.Add(registry.Entry{Name: name, AID: "a-" + name, InboxPath: Dir + "/agents/" + name + "/inbox",
+		must(reg.Add(registry.Entry{Name: name, AID: "a-" + name, InboxPath: dir + "/agents/" + name + "/inbox",
 			Transcript: "_inbox_" + name + ".md", Notify: []string{"none"}, Joined: now}))
 	}
 	must(reg.Save(fsys))

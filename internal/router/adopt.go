@@ -53,7 +53,7 @@ func (p *pass) adopt(a office.Author, d spool.Draft, m *mail.Message) *job {
 			return nil // what can't be stamped now never can be
 		}
 		p.locked[a.Tag()] = kind == mail.KindBusy
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
+		if !p.locked[a.Tag()] && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
 			p.problem("adopt", a.Name, err)
 		}
 		return nil

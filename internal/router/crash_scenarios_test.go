@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/approval"
+	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -25,7 +26,7 @@ func TestCrashDirect(t *testing.T) {
 func TestCrashReorganised(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder", "tester")
-	c.still = append(c.still, "office/agents/tester/index.jsonl")
+	c.still = append(c.still, "office/agents/tester/index.jsonl", "office/agents/researcher/outbox/.sent")
 	c.between = reorganise
 	c.after = wrote(1, 1)
 	c.watch(c.send("researcher", mailbox.Draft{To: []string{"all"}, Act: mail.Request, Subject: "Review", Body: "Please."}), c.pass)
@@ -50,7 +51,7 @@ func TestCrashBounce(t *testing.T) {
 func TestCrashBroadcast(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder", "tester", "writer")
-	c.still = append(c.still, "office/agents/writer/index.jsonl")
+	c.still = append(c.still, "office/agents/writer/index.jsonl", "office/agents/researcher/outbox/.sent")
 	c.after = wrote(1, 0)
 	c.watch(c.send("researcher", mailbox.Draft{To: []string{"all"}, Act: mail.Inform, Subject: "News", Body: "Lunch."}), c.pass)
 }
@@ -58,7 +59,7 @@ func TestCrashBroadcast(t *testing.T) {
 func TestCrashChannelAndCopy(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder", "tester", "writer")
-	c.still = append(c.still, "office/agents/tester/index.jsonl")
+	c.still = append(c.still, "office/agents/tester/index.jsonl", "office/agents/researcher/outbox/.sent")
 	c.Edit(func(r *registry.Registry) error { return r.AddChannel("core", "a-researcher", "a-coder", "a-tester") })
 	c.between = func(d *officetest.Desk) {
 		d.Edit(func(r *registry.Registry) error {
@@ -103,11 +104,13 @@ func TestCrashQuestion(t *testing.T) {
 	c.watch(c.send("researcher", mailbox.Draft{To: []string{"human"}, Act: mail.Query, Subject: "May I?", Body: "Deploy?"}), c.pass)
 }
 
-// chain exchanges replies up to the hop cap and returns the last message.
+// chain exchanges replies up to a hop cap of 2 and returns the last message, to
+// coder.
 func chain(d *officetest.Desk) *mail.Message {
+	d.Configure(func(c *config.Office) { c.Policy.HopCap = 2 })
 	m := d.Send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Query, Subject: "Q", Body: "?"})
 	names := [2]string{"coder", "researcher"}
-	for i := range mail.HopCap {
+	for i := range 2 {
 		d.Pass()
 		d.Clock.Advance(time.Minute)
 		m = d.Send(names[i%2], mailbox.Draft{To: []string{names[(i+1)%2]}, InReplyTo: m.ID, Act: mail.Query, Body: "?"})
@@ -120,6 +123,8 @@ func chain(d *officetest.Desk) *mail.Message {
 func TestCrashRelease(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder")
+	c.still = append(c.still, "office/agents/researcher/index.jsonl", "office/transcripts/_inbox_researcher.md",
+		"office/agents/coder/outbox/.sent", "office/agents/postroom/outbox/.sent")
 	last := chain(c.Desk)
 	before := settled(t, c.Desk)
 	c.after = func(t *testing.T, d *officetest.Desk, l *officetest.Ledgers) error {
@@ -204,7 +209,7 @@ func TestCrashReadBetween(t *testing.T) {
 func TestCrashElsewhere(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher")
-	c.still = append(c.still, "writer/index.jsonl")
+	c.still = append(c.still, "writer/index.jsonl", "coder/outbox/.sent")
 	for _, name := range []string{"coder", "writer"} {
 		if err := c.Mem.Mkdir(name, 0o700); err != nil {
 			t.Fatal(err)

@@ -48,10 +48,8 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 		d.total.Wake = append(d.total.Wake, rep.Wake...)
 		d.total.Results = append(d.total.Results, rep.Results...)
 		kind := mail.KindOf(err)
-		if err == nil || kind == mail.KindBusy || kind == mail.KindReadOnly {
-			if ferr := d.look(); ferr != nil && err == nil {
-				err = ferr
-			}
+		if ferr := d.look(false); ferr != nil && err == nil { // whatever stopped our pass, somebody else's may have done it
+			err = ferr
 		}
 		if len(d.left) == 0 {
 			return d.total, nil
@@ -60,11 +58,11 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 			if err == nil {
 				err = &mail.Error{Op: "deliver", Kind: mail.KindDelivery, Err: errors.New("it waits in the outbox"), Hint: `run "post doctor"`}
 			}
-			return d.total, err
+			return d.total, errors.Join(err, d.look(true))
 		}
 		select {
 		case <-ctx.Done():
-			return d.total, err
+			return d.total, errors.Join(err, d.look(true))
 		case <-time.After(wait):
 			waited += wait
 		}
@@ -87,8 +85,9 @@ func (d *drain) take(res Result) {
 	d.report(res)
 }
 
-// look reads from the disk what somebody else's pass did.
-func (d *drain) look() error {
+// look reads from the disk what somebody else's pass did. At the end it reports
+// what reached some of its recipients, too: for the others it waits.
+func (d *drain) look(end bool) error {
 	if len(d.left) == 0 {
 		return nil
 	}
@@ -102,7 +101,15 @@ func (d *drain) look() error {
 		if err != nil {
 			return err
 		}
-		if res, known := fateResult(f, m, d.author, reg); known {
+		res, known := fateResult(f, m, d.author, reg)
+		if end && len(f.Reached) > 0 {
+			known = true
+			for _, a := range f.Missing {
+				res.Fates = append(res.Fates, Fate{Agent: a, State: Deferred, Err: &mail.Error{Op: "deliver", Kind: mail.KindDelivery,
+					ID: id, Addr: "inbox of " + a.Name, Err: errors.New("it waits in the outbox"), Hint: `run "post doctor"`}})
+			}
+		}
+		if known {
 			delete(d.left, id)
 			d.report(res)
 		}
@@ -119,7 +126,7 @@ func fateResult(f office.Fate, m *mail.Message, author office.Author, reg *regis
 		why := readWhy(author.Box, m.ID)
 		res.Fates = []Fate{{State: Bounced, Err: &mail.Error{Op: "send", Kind: mail.KindRule, Addr: m.To, Err: errors.New(why.Reason), Hint: why.Hint}}}
 		return res, true
-	case !f.Delivered():
+	case !f.Delivered() && len(f.Reached) == 0:
 		return res, false
 	}
 	for _, a := range f.Reached {
@@ -128,7 +135,7 @@ func fateResult(f office.Fate, m *mail.Message, author office.Author, reg *regis
 	if f.Approval != "" && len(f.Reached) == 0 {
 		res.Fates = append(res.Fates, Fate{State: Asked, Approval: f.Approval})
 	}
-	return res, true
+	return res, f.Delivered()
 }
 
 func readWhy(b spool.Box, id mail.ID) spool.Why {

@@ -192,3 +192,82 @@ func note(d *officetest.Desk) (all []told) {
 	}})
 	return all
 }
+
+// TestFaultWhileAnotherSends has two processes of one agent send the same at
+// once, one of which meets a fault.
+func TestFaultWhileAnotherSends(t *testing.T) {
+	t.Parallel()
+	for n := 1; ; n++ {
+		d := officetest.NewDesk(t, "researcher", "coder", "tester")
+		unlucky := *d
+		unlucky.Fault = &vfs.Fault{}
+		unlucky.Fault.FailAt(n, syscall.EIO)
+		unlucky.Sys = officetest.System(d.Clock, unlucky.Open)
+		var first *mail.Message
+		var firstErr error
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			if first, firstErr = trySend(&unlucky, "researcher", news); firstErr == nil {
+				tryPass(&unlucky, router.Options{Own: "a-researcher"})
+			}
+		}()
+		second, err := trySend(d, "researcher", news)
+		if err == nil {
+			_, err = tryPass(d, router.Options{Own: "a-researcher"})
+		}
+		<-done
+		if err != nil && mail.KindOf(err) != mail.KindBusy {
+			t.Fatalf("fault at %d: %v", n, err)
+		}
+		if firstErr == nil && first.ID != second.ID {
+			t.Fatalf("fault at %d: two messages", n)
+		}
+		if err := once(d, 1); err != nil {
+			t.Fatalf("fault at %d: %v", n, err)
+		}
+		if n > len(unlucky.Fault.Calls()) {
+			return
+		}
+	}
+}
+
+// TestFaultAfterBounce: what bounced may be sent again, whatever happens.
+func TestFaultAfterBounce(t *testing.T) {
+	t.Parallel()
+	var msg *mail.Message
+	var sendErr error
+	direct := mailbox.Draft{To: []string{"coder"}, Act: mail.Request, Subject: "News", Body: "Lunch.", Key: "k1"}
+	eachFault(t, false, func() *officetest.Desk {
+		d := officetest.NewDesk(t, "researcher", "coder")
+		d.Send("researcher", direct)
+		inbox := "office/agents/coder/inbox"
+		if err := d.Mem.Chmod(inbox, 0o500); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			tryPass(d, router.Options{All: true})
+			d.Clock.Advance(2 * time.Hour)
+		}
+		if err := d.Mem.Chmod(inbox, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}, func(d *officetest.Desk) { msg, sendErr = trySend(d, "researcher", direct) }, func(d *officetest.Desk) error {
+		again, err := trySend(d, "researcher", direct)
+		if err != nil {
+			return err
+		}
+		if sendErr == nil && msg.ID != again.ID {
+			return errors.New("sent twice")
+		}
+		if err := once(d, 2); err != nil {
+			return err
+		}
+		l, err := officetest.Check(d.Office())
+		if err != nil || len(l.Held[again.ID]) != 1 || len(l.Failed) != 1 {
+			return fmt.Errorf("%v held by %v, failed %v, %v", again.ID, l.Held[again.ID], l.Failed, err)
+		}
+		return nil
+	})
+}
