@@ -1,13 +1,14 @@
 package doctor
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"debug/buildinfo"
 	"encoding/hex"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Host is what the doctor asks the machine. A nil function is a question that
@@ -61,37 +62,55 @@ func toolsOn(path string) (out []Tool) {
 			continue
 		}
 		seen[real] = true
-		info, err := buildinfo.ReadFile(real)
-		if err != nil || info.Path != modulePath {
-			continue // another program of that name
-		}
-		digest, err := digestOf(real)
-		if err == nil {
-			out = append(out, Tool{Path: real, Version: versionOf(info), Digest: digest})
+		if t, ok := readTool(real); ok {
+			out = append(out, t)
 		}
 	}
 	return out
 }
 
-func versionOf(info *buildinfo.BuildInfo) string {
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && v == "(devel)" {
-			v = s.Value[:min(len(s.Value), 12)]
-		}
-	}
-	return v
-}
+// toolLimit is more than any of our programs is long, in bytes.
+const toolLimit = 256 << 20
 
-func digestOf(file string) (string, error) {
+// readTool reads which version a program is from what the Go linker wrote into
+// it; ok is false for another program of the name. (debug/buildinfo would bring
+// four object file formats into a program that has to start fast.)
+func readTool(file string) (t Tool, ok bool) {
 	f, err := os.Open(file)
 	if err != nil {
-		return "", err
+		return t, false
 	}
 	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
+	data, err := io.ReadAll(io.LimitReader(f, toolLimit))
+	if err != nil {
+		return t, false
+	}
+	// Put together here, so that it does not stand in this program as a whole.
+	at := bytes.Index(data, []byte(strings.Join([]string{"path", modulePath + "\nmod"}, "\t")))
+	if at < 0 {
+		return t, false
+	}
+	sum := sha256.Sum256(data)
+	return Tool{Path: file, Version: builtVersion(string(data[at:min(at+16<<10, len(data))])), Digest: hex.EncodeToString(sum[:])}, true
+}
+
+// builtVersion is the module's version, or the commit it was built from.
+func builtVersion(info string) string {
+	version := ""
+	for line := range strings.Lines(info) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		switch {
+		case f[0] == "mod" && len(f) > 2:
+			version = f[2]
+		case f[0] == "build" && len(f) > 1 && version == "(devel)":
+			if revision, ok := strings.CutPrefix(f[1], "vcs.revision="); ok {
+				return revision[:min(len(revision), 12)]
+			}
+		case f[0] != "path" && f[0] != "dep" && f[0] != "=>" && f[0] != "build":
+			return version
+		}
+	}
+	return version
 }
 
 // marked looks for the marks that synchronising programs leave in a folder.
