@@ -63,6 +63,7 @@ func (p *pass) notice(n notice) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
+	p.wrote = true
 	return author.Box.FS.SyncDir(author.Box.Path(spool.Outbox))
 }
 

@@ -135,7 +135,7 @@ func (p *pass) requeue(c approval.Closed) error {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	p.requeued = append(p.requeued, a)
+	p.requeued, p.wrote = append(p.requeued, a), true
 	return a.Box.FS.SyncDir(a.Box.Path(spool.Outbox))
 }
 

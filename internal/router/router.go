@@ -137,6 +137,7 @@ type pass struct {
 	problems map[string]error
 	locked   map[string]bool // authors who hold their mailbox lock
 	steps    int             // how much has moved in this pass
+	wrote    bool            // the pass itself put mail into an outbox
 }
 
 // file names one file of a mailbox, by its author's tag and its path there.
@@ -187,8 +188,12 @@ func (p *pass) run(ctx context.Context) error {
 	steps := []func() error{
 		func() error { return p.rounds(ctx, p.authors) },
 		p.decisions, p.overdue, p.foldReceipts,
-		// What those wrote is mail like any other.
-		func() error { return p.rounds(ctx, p.officeAndRequeued) },
+		func() error {
+			if !p.wrote {
+				return nil
+			}
+			return p.rounds(ctx, p.officeAndRequeued) // what those wrote is mail like any other
+		},
 	}
 	var errs []error
 	for _, step := range steps {
@@ -247,11 +252,18 @@ func (p *pass) gather(ctx context.Context, authors []office.Author) []*job {
 func (p *pass) rounds(ctx context.Context, authors func() []office.Author) error {
 	for n := 0; n < maxRounds && ctx.Err() == nil && !p.broken; n++ {
 		steps := p.steps + len(p.skip)
-		if err := p.round(ctx, authors()); err != nil {
+		p.wrote = false
+		found, err := p.round(ctx, authors())
+		if err != nil {
 			p.broken = true
 			return err
 		}
 		if p.steps+len(p.skip) == steps || p.o.Sys.Now().Sub(p.now) > passBudget {
+			return nil
+		}
+		// A sender's pass looks again only where it knows that there is more: what
+		// others write meanwhile they route themselves.
+		if !p.opt.All && !p.wrote && found < perOutbox {
 			return nil
 		}
 		authors = p.next(authors)
@@ -305,14 +317,14 @@ func hasAuthor(list []office.Author, tag string) bool {
 // round takes every waiting message one step of the way after the other, all
 // of them together, so that their syncs group. An error is the office's own:
 // the round is broken off, and what it journalled is redone.
-func (p *pass) round(ctx context.Context, authors []office.Author) error {
+func (p *pass) round(ctx context.Context, authors []office.Author) (found int, err error) {
 	jobs := p.gather(ctx, authors)
 	if len(jobs) == 0 {
-		return nil
+		return 0, nil
 	}
 	for _, step := range []func([]*job) error{p.record, p.transcribe, p.retire} {
 		if err := step(jobs); err != nil {
-			return err
+			return len(jobs), err
 		}
 	}
 	p.recorded()
@@ -323,7 +335,7 @@ func (p *pass) round(ctx context.Context, authors []office.Author) error {
 			p.putOff(j)
 		}
 	}
-	return nil
+	return len(jobs), nil
 }
 
 // settle marks that everything before it is done, so that the next lease
