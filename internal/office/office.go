@@ -187,11 +187,8 @@ func (o *Office) Box(e registry.Entry) (spool.Box, error) {
 	}
 	fsys, err := o.outside(dir, e)
 	box := spool.Box{FS: fsys, Dir: "."}
-	if err == nil {
+	if err == nil || errors.Is(err, ErrWhose) && o.CheckWritable() != nil { // a copy: it may be looked at, never written
 		return box, nil
-	}
-	if foreign := o.CheckWritable(); foreign != nil { // then the paths are another office's
-		return box, foreign
 	}
 	return box, &mail.Error{Op: "open mailbox", Kind: mail.KindDelivery, Addr: e.Name, Err: err, Hint: `see "post doctor"`}
 }
