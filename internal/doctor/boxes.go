@@ -31,7 +31,7 @@ func (x *exam) openBoxes() {
 	for _, e := range x.reg.Entries() {
 		b := &box{entry: e, dir: mailboxDir(e)}
 		var err error
-		if b.Box, err = x.o.Box(e); err == nil {
+		if b.Box, err = x.o.Box(e); err == nil || errors.Is(err, office.ErrWhose) {
 			_, err = b.FS.ReadNames(b.Path(spool.Inbox))
 		}
 		b.ok = err == nil
@@ -79,6 +79,12 @@ func (x *exam) checkPointer(b *box) {
 		err = json.Unmarshal(data, &p)
 	}
 	if err == nil && p.OfficeID == x.o.Config.ID && p.AID == b.entry.AID && p.Office == x.Dir {
+		return
+	}
+	if real, rerr := filepath.EvalSymlinks(b.dir); rerr == nil && real != b.dir {
+		// Its owner may have put a link there, to somebody else's mailbox.
+		x.add(Finding{Check: "mailbox", Severity: Error, Where: b.dir, What: "the mailbox of " + b.entry.Name + " is not its own: its path leads to " + mail.Neutralise(real, false),
+			Why: b.entry.Name + " neither gets nor sends mail", Fix: "post join " + b.entry.Name + " --mailbox NEWDIR"})
 		return
 	}
 	what := "the mailbox of " + b.entry.Name + " does not say whose it is"

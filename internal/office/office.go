@@ -177,27 +177,20 @@ func Entry(reg *registry.Registry, name string) (registry.Entry, bool, error) {
 		Err: errors.New("the entry can't be read"), Hint: "try again; if that doesn't help, run post doctor"}
 }
 
-// Box returns an agent's mailbox, where the registry says it is.
+// Box returns an agent's mailbox, where the registry says it is. With an error
+// that wraps ErrWhose the box can be looked at, by doctor, and is not to be used
+// for mail.
 func (o *Office) Box(e registry.Entry) (spool.Box, error) {
 	dir := filepath.Dir(e.InboxPath)
 	if rel, ok := o.within(dir); ok {
 		return spool.Box{FS: o.FS, Dir: rel, Shared: true}, nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	fsys, ok := o.boxes[dir]
-	if !ok {
-		var err error
-		if fsys, err = o.Sys.OpenFS(dir); err != nil {
-			return spool.Box{}, &mail.Error{Op: "open mailbox", Kind: mail.KindDelivery, Addr: e.Name, Err: err,
-				Hint: `see "post doctor"`}
-		}
-		if o.boxes == nil {
-			o.boxes = make(map[string]vfs.FS)
-		}
-		o.boxes[dir] = fsys
+	fsys, err := o.outside(dir, e)
+	box := spool.Box{FS: fsys, Dir: "."}
+	if err == nil || errors.Is(err, ErrWhose) && o.CheckWritable() != nil { // a copy: it may be looked at, never written
+		return box, nil
 	}
-	return spool.Box{FS: fsys, Dir: "."}, nil
+	return box, &mail.Error{Op: "open mailbox", Kind: mail.KindDelivery, Addr: e.Name, Err: err, Hint: `see "post doctor"`}
 }
 
 // SystemBox is the mailbox of human or postroom: an outbox for what a person

@@ -3,11 +3,13 @@ package office
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/vfs"
 )
@@ -62,6 +64,60 @@ func (o *Office) furnishOutside(fsys vfs.FS, dir string, want Pointer) error {
 		return outsideError(mail.KindStore, dir, err, "")
 	}
 	return nil
+}
+
+// outside opens the directory of a mailbox elsewhere: the one that the path
+// leads to now, since it may have been replaced while this process ran, and
+// only if it is the agent's. Its owner may point the path at somebody else's
+// mailbox; the pointer file in there names whose it is.
+func (o *Office) outside(dir string, e registry.Entry) (vfs.FS, error) {
+	now, err := o.Sys.OpenFS(dir)
+	if err != nil {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if before, ok := o.boxes[dir]; ok && sameDir(before, now) {
+		closeFS(now)
+		return before, nil
+	}
+	if err := o.checkPointer(now, e); err != nil {
+		return now, err
+	}
+	if o.boxes == nil {
+		o.boxes = make(map[string]vfs.FS)
+	}
+	o.boxes[dir] = now // the old one stays open for whoever uses it still
+	return now, nil
+}
+
+// ErrWhose is the cause when a directory outside the office does not say that
+// it is the agent's mailbox.
+var ErrWhose = errors.New("this directory does not say that it is the agent's mailbox")
+
+func (o *Office) checkPointer(fsys vfs.FS, e registry.Entry) error {
+	data, _, err := spool.ReadFile(fsys, PointerFile, 64<<10)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !o.pointsTo(data, e) {
+		return ErrWhose
+	}
+	return err
+}
+
+func (o *Office) pointsTo(data []byte, e registry.Entry) bool {
+	var p Pointer
+	return json.Unmarshal(data, &p) == nil && p.OfficeID == o.Config.ID && p.AID == e.AID
+}
+
+func sameDir(a, b vfs.FS) bool {
+	x, aerr := a.Lstat(".")
+	y, berr := b.Lstat(".")
+	return aerr == nil && berr == nil && vfs.SameFile(x, y)
+}
+
+func closeFS(fsys vfs.FS) {
+	if c, ok := fsys.(io.Closer); ok {
+		c.Close()
+	}
 }
 
 // checkOwner refuses a directory that holds anything but this agent's mailbox.

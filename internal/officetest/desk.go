@@ -2,6 +2,8 @@ package officetest
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -131,6 +133,15 @@ func (d *Desk) Edit(fn func(*registry.Registry) error) {
 	d.must(reg.Save(fsys))
 }
 
+// Point makes a directory the mailbox of an agent of a test office.
+func Point(fsys vfs.FS, name string) error {
+	data, err := json.Marshal(office.Pointer{V: 1, Office: Dir, OfficeID: "o-test", Agent: name, AID: "a-" + name})
+	if err != nil {
+		return err
+	}
+	return errors.Join(spool.Replace(fsys, ".", office.PointerFile, data), fsys.SyncDir("."))
+}
+
 // Configure changes the office's rules.
 func (d *Desk) Configure(fn func(*config.Office)) {
 	d.T.Helper()
@@ -149,6 +160,7 @@ func (d *Desk) Join(name, at string) {
 	inbox := Dir + "/" + office.AgentsDir + "/" + name + "/inbox"
 	if at != "" {
 		box = spool.Box{FS: d.sub(at), Dir: "."}
+		d.must(Point(box.FS, name))
 		inbox = at + "/inbox"
 	}
 	d.must(box.Make())

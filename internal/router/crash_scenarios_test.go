@@ -3,6 +3,7 @@ package router_test
 import (
 	"errors"
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/postroom/postroom/internal/officetest"
 	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/registry"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 func TestCrashDirect(t *testing.T) {
@@ -43,6 +45,9 @@ func TestCrashByHand(t *testing.T) {
 func TestCrashBounce(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder")
+	c.between = func(d *officetest.Desk) {
+		d.Edit(func(r *registry.Registry) error { return r.Rename("a-researcher", "scholar") })
+	}
 	c.after = wrote(1, 1)
 	c.Write("researcher", "hello.json", `{"to":"codr","act":"request","subject":"Review","body":"Please."}`)
 	c.watch(c.pass)
@@ -227,4 +232,34 @@ func TestCrashFailed(t *testing.T) {
 	c.Clock.Advance(time.Minute)
 	c.after = wrote(0, 1)
 	c.watch(c.pass)
+}
+
+// TestCrashTwice kills a pass after each of its calls and then looks at every
+// crash of the pass that mends what it left.
+func TestCrashTwice(t *testing.T) {
+	t.Parallel()
+	seen, calls, states := map[[32]byte]bool{}, 0, 0
+	for n := 1; ; n++ {
+		first := newCrash(t, "researcher", "coder")
+		first.send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Request, Subject: "Review", Body: "Please."})()
+		first.Mem.SyncAll()
+		first.Fault = &vfs.Fault{}
+		first.Fault.FailFrom(n+1, syscall.EIO) // nothing of what it would still do happens
+		first.told = append(first.told, note(first.Desk)...)
+		first.Mem.SyncAll()
+		all := first.Fault.Calls()
+		if n > len(all) {
+			t.Logf("%d calls, then %d that edit, %d different disks", n-1, calls, states)
+			return
+		}
+		if !all[n-1].Edits() {
+			continue
+		}
+		for disk := range first.Mem.CrashStates(1) { // its locks are gone
+			second := &crash{Desk: first.On(disk), t: t, seen: seen, told: first.told, still: first.still}
+			second.after = wrote(1, 0)
+			second.watch(second.pass)
+			calls, states = calls+second.calls, states+second.states
+		}
+	}
 }

@@ -37,7 +37,11 @@ func (p *pass) notice(n notice) error {
 		n.act = mail.Inform
 	}
 	if n.id == "" {
-		n.id = mail.DerivedID(n.cause, append([]string{n.from, n.to.Name}, n.key...)...)
+		to := n.to.AID // which no renaming changes
+		if to == "" {
+			to = n.to.Name
+		}
+		n.id = mail.DerivedID(n.cause, append([]string{n.from, to}, n.key...)...)
 	}
 	author := p.o.SystemAuthor(n.from)
 	known, err := p.noticeKnown(author, n.id)
