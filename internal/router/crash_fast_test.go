@@ -2,5 +2,5 @@
 
 package router_test
 
-// slow enumerates the files that newCrash and its scenarios hold still, too.
+// slow enumerates what becomes of the lease and the hint, too.
 const slow = false
