@@ -1,3 +1,8 @@
+//go:build !race
+
+// Every state of every scenario: single-threaded, so the race detector would
+// find nothing in ten times the time.
+
 package router_test
 
 import (
@@ -8,7 +13,6 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/approval"
-	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -107,22 +111,6 @@ func TestCrashQuestion(t *testing.T) {
 		return nil
 	}
 	c.watch(c.send("researcher", mailbox.Draft{To: []string{"human"}, Act: mail.Query, Subject: "May I?", Body: "Deploy?"}), c.pass)
-}
-
-// chain exchanges replies up to a hop cap of 2 and returns the last message, to
-// coder.
-func chain(d *officetest.Desk) *mail.Message {
-	d.Configure(func(c *config.Office) { c.Policy.HopCap = 2 })
-	m := d.Send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Query, Subject: "Q", Body: "?"})
-	names := [2]string{"coder", "researcher"}
-	for i := range 2 {
-		d.Pass()
-		d.Clock.Advance(time.Minute)
-		m = d.Send(names[i%2], mailbox.Draft{To: []string{names[(i+1)%2]}, InReplyTo: m.ID, Act: mail.Query, Body: "?"})
-	}
-	d.Pass()
-	d.Clock.Advance(time.Minute)
-	return m
 }
 
 func TestCrashRelease(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/approval"
+	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/officetest"
@@ -232,4 +233,20 @@ func wrote(agents, office int) func(*testing.T, *officetest.Desk, *officetest.Le
 		}
 		return nil
 	}
+}
+
+// chain exchanges replies up to a hop cap of 2 and returns the last message, to
+// coder.
+func chain(d *officetest.Desk) *mail.Message {
+	d.Configure(func(c *config.Office) { c.Policy.HopCap = 2 })
+	m := d.Send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Query, Subject: "Q", Body: "?"})
+	names := [2]string{"coder", "researcher"}
+	for i := range 2 {
+		d.Pass()
+		d.Clock.Advance(time.Minute)
+		m = d.Send(names[i%2], mailbox.Draft{To: []string{names[(i+1)%2]}, InReplyTo: m.ID, Act: mail.Query, Body: "?"})
+	}
+	d.Pass()
+	d.Clock.Advance(time.Minute)
+	return m
 }
