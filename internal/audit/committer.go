@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -16,10 +15,6 @@ type Committer struct {
 	// Every is the shortest time between two commits, and how long changes wait
 	// for company (0: 30 s). Check is how often it looks for changes (0: 2 s).
 	Every, Check time.Duration
-
-	mu    sync.Mutex
-	state Status
-	err   error
 }
 
 // NewCommitter returns the committer of an office.

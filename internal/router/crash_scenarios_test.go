@@ -166,7 +166,7 @@ func TestCrashKey(t *testing.T) {
 	t.Parallel()
 	c := newCrash(t, "researcher", "coder")
 	draft := mailbox.Draft{To: []string{"coder"}, Act: mail.Inform, Subject: "News", Body: "Lunch.", Key: "k1"}
-	c.after = func(t *testing.T, d *officetest.Desk, l *officetest.Ledgers) error {
+	c.after = func(t *testing.T, d *officetest.Desk, _ *officetest.Ledgers) error {
 		d.Send("researcher", draft) // whatever became of the first: afterwards there is one
 		d.Pass()
 		l, err := officetest.Check(d.Office())
