@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/spool"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // What broke in systems like ours, as tests over whole offices
@@ -547,6 +549,73 @@ func TestCopiedOfficeRefusesWrites(t *testing.T) {
 		t.Errorf("route in a copy: %v", err)
 	}
 }
+
+// A copy's registry still names the mailboxes of the original: nobody who looks
+// into the copy may mark the original's mail as read, or put it away.
+func TestCopiedOfficeLeavesTheOriginalUnread(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewRealDesk(t, "ann", "coder")
+	id := d.Mail("ann", "coder", mail.Request, "s", "b")
+	twin := d.Dir + "-copy"
+	if err := os.CopyFS(twin, os.DirFS(d.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	o, err := office.Open(twin, d.Sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := mailbox.Open(o, "coder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, next := m.Next(func(o *mailbox.Opened) (*mail.Receipt, error) {
+		return &mail.Receipt{Event: mail.EventRead, ID: o.ID}, nil
+	})
+	_, finish := m.Finish(id)
+	for what, err := range map[string]error{"next": next, "done": finish,
+		"receipt": m.Receipt(mail.Receipt{Event: mail.EventRead, ID: id})} {
+		if mail.KindOf(err) != mail.KindForeign {
+			t.Errorf("%s in a copy: %v", what, err)
+		}
+	}
+	if items, err := d.Box("coder").List(true); err != nil || len(items) != 1 {
+		t.Errorf("the original has %d unread messages, %v; want 1", len(items), err)
+	}
+}
+
+// Somebody else's office, put above where we stand, is not ours to write, and
+// has us run nothing.
+func TestOfficeOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewRealDesk(t, "ann", "coder")
+	sys, open := d.Sys, d.Sys.OpenFS
+	sys.OpenFS = func(dir string) (vfs.FS, error) {
+		fsys, err := open(dir)
+		return othersFS{fsys}, err
+	}
+	o, err := office.Open(d.Dir, sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.CheckWritable(); mail.KindOf(err) != mail.KindForeign || !strings.Contains(err.Error(), "another user") {
+		t.Errorf("an office of another user: %v", err)
+	}
+	if err := d.Office().CheckWritable(); err != nil {
+		t.Errorf("one's own: %v", err)
+	}
+}
+
+// othersFS belongs to another user.
+type othersFS struct{ vfs.FS }
+
+func (f othersFS) Lstat(name string) (fs.FileInfo, error) {
+	fi, err := f.FS.Lstat(name)
+	return othersInfo{fi}, err
+}
+
+type othersInfo struct{ fs.FileInfo }
+
+func (i othersInfo) Sys() any { return vfs.Sys{Others: true} }
 
 // An office that was not made here, such as one that comes with a repository,
 // runs no command that its registry names, though it says that a wake is owed.
