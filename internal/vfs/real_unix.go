@@ -327,3 +327,8 @@ func tryLock(fd uintptr) (bool, error) {
 
 // IsReadOnly reports whether err says that the file system is mounted read-only.
 func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// IsFull reports whether err says that there is no room, for now.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
