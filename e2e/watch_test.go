@@ -132,6 +132,14 @@ func TestBrokenPipe(t *testing.T) {
 				t.Fatalf("post %v: a receipt for what nobody saw: %s", args, text)
 			}
 		}
+		cmd := d.command(context.Background(), append(args, "--as", "bob")...)
+		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `exec "$@" >&-`, "sh", cmd.Path}, cmd.Args[1:]...)
+		if err := cmd.Run(); err == nil {
+			t.Errorf("post %v has no output and says it is well", args)
+		}
+		if text := read(t, d.box("bob", "receipts.jsonl")); strings.Contains(text, id) {
+			t.Fatalf("post %v without an output: a receipt for what nobody saw: %s", args, text)
+		}
 	}
 	d.ok("read", "next", "--as", "bob")
 	d.whole()

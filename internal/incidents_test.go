@@ -4,22 +4,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/postroom/postroom/internal/approval"
+	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/officetest"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/spool"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // What broke in systems like ours, as tests over whole offices
@@ -543,6 +548,130 @@ func TestCopiedOfficeRefusesWrites(t *testing.T) {
 	if _, err := (&router.Router{Office: twin}).Pass(context.Background(), router.Options{All: true}); mail.KindOf(err) != mail.KindForeign {
 		t.Errorf("route in a copy: %v", err)
 	}
+}
+
+// A copy's registry still names the mailboxes of the original: nobody who looks
+// into the copy may mark the original's mail as read, or put it away.
+func TestCopiedOfficeLeavesTheOriginalUnread(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewRealDesk(t, "ann", "coder")
+	id := d.Mail("ann", "coder", mail.Request, "s", "b")
+	twin := d.Dir + "-copy"
+	if err := os.CopyFS(twin, os.DirFS(d.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	o, err := office.Open(twin, d.Sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := mailbox.Open(o, "coder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, next := m.Next(func(o *mailbox.Opened) (*mail.Receipt, error) {
+		return &mail.Receipt{Event: mail.EventRead, ID: o.ID}, nil
+	})
+	_, finish := m.Finish(id)
+	for what, err := range map[string]error{"next": next, "done": finish,
+		"receipt": m.Receipt(mail.Receipt{Event: mail.EventRead, ID: id})} {
+		if mail.KindOf(err) != mail.KindForeign {
+			t.Errorf("%s in a copy: %v", what, err)
+		}
+	}
+	if items, err := d.Box("coder").List(true); err != nil || len(items) != 1 {
+		t.Errorf("the original has %d unread messages, %v; want 1", len(items), err)
+	}
+}
+
+// Somebody else's office, put above where we stand, is not ours to write, and
+// has us run nothing.
+func TestOfficeOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewRealDesk(t, "ann", "coder")
+	sys, open := d.Sys, d.Sys.OpenFS
+	sys.OpenFS = func(dir string) (vfs.FS, error) {
+		fsys, err := open(dir)
+		return othersFS{fsys}, err
+	}
+	o, err := office.Open(d.Dir, sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.CheckWritable(); mail.KindOf(err) != mail.KindForeign || !strings.Contains(err.Error(), "another user") {
+		t.Errorf("an office of another user: %v", err)
+	}
+	if err := d.Office().CheckWritable(); err != nil {
+		t.Errorf("one's own: %v", err)
+	}
+}
+
+// othersFS belongs to another user.
+type othersFS struct{ vfs.FS }
+
+func (f othersFS) Lstat(name string) (fs.FileInfo, error) {
+	fi, err := f.FS.Lstat(name)
+	return othersInfo{fi}, err
+}
+
+type othersInfo struct{ fs.FileInfo }
+
+func (i othersInfo) Sys() any { return vfs.Sys{Others: true} }
+
+// An office that was not made here, such as one that comes with a repository,
+// runs no command that its registry names, though it says that a wake is owed.
+func TestForeignOfficeWakesNobody(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewRealDesk(t, "ann", "coder")
+	var bell bell
+	wake := func(dir string) *dispatch.Dispatcher {
+		o, err := office.Open(dir, d.Sys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return dispatch.New(o, notify.NewTable(&bell), "post")
+	}
+	reg := d.Registry()
+	e, _ := reg.Entry("coder")
+	if err := errors.Join(reg.Update(e.AID, func(e *registry.Entry) { e.Notify = []string{"bell"} }), reg.Save(d.Office().FS)); err != nil {
+		t.Fatal(err)
+	}
+	e, _ = d.Registry().Entry("coder")
+	d.Mail("ann", "coder", mail.Request, "s", "b")
+	repo := filepath.Join(d.Root, "repo")
+	if err := os.CopyFS(repo, os.DirFS(d.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	// Its mailbox can be read where it stands: /proc/self/cwd would say so, too.
+	text, err := os.ReadFile(filepath.Join(repo, "registry.json"))
+	text = []byte(strings.ReplaceAll(string(text), d.Dir+"/", repo+"/"))
+	if err = errors.Join(err, os.WriteFile(filepath.Join(repo, "registry.json"), text, 0o600),
+		os.WriteFile(filepath.Join(repo, "wake", e.AID+".more"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	if _, _, err := wake(repo).Pass(ctx, router.Options{All: true}); mail.KindOf(err) != mail.KindForeign {
+		t.Errorf("pass: %v", err)
+	}
+	wake(repo).Retry(ctx, true)
+	wake(repo).Wake(ctx, []registry.Entry{e})
+	wake(repo).Renotify(ctx, e)
+	if n := bell.rung.Load(); n > 0 {
+		t.Errorf("woken %d times from an office that was not made here", n)
+	}
+	before := bell.rung.Load()
+	if wake(d.Dir).Retry(ctx, true); bell.rung.Load() != before+1 {
+		t.Error("not woken from the office itself: this test shows nothing")
+	}
+}
+
+// bell is an adapter that counts.
+type bell struct{ rung atomic.Int32 }
+
+func (*bell) Kind() string { return "bell" }
+
+func (b *bell) Notify(context.Context, notify.Agent, notify.Pointer) (notify.Outcome, error) {
+	b.rung.Add(1)
+	return notify.Outcome{State: notify.Notified, Evidence: "rung"}, nil
 }
 
 // Mail without new mail to look at costs one directory listing, whatever has

@@ -19,6 +19,9 @@ type Env struct {
 	Stderr io.Writer
 	// StdinTTY and StdoutTTY: a person sits there.
 	StdinTTY, StdoutTTY bool
+	// StdoutShut reports whether whoever started us gave no standard output; nil
+	// is no. What is written there succeeds, and nobody has it.
+	StdoutShut func() bool
 
 	Getenv  func(string) string
 	Environ []string // for programs that are started

@@ -81,7 +81,7 @@ func jsonError(err error) []byte {
 		V     int         `json:"v"`
 		Error errorObject `json:"error"`
 	}{1, errorOf(err)}) // strings and numbers always marshal
-	return append(data, '\n')
+	return append(escapeHidden(data), '\n')
 }
 
 // FailedLine says why a message was not stored (design §6):

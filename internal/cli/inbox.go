@@ -150,7 +150,7 @@ func cutTo(s string, width int) string {
 // surfaced records that the pointers to these messages were put before their
 // reader, once the output has taken them.
 func (d *desk) surfaced(by string, items ...mailbox.Item) error {
-	if err := d.e.Out.Flush(); err != nil {
+	if err := d.e.taken(); err != nil {
 		return err
 	}
 	var rs []mail.Receipt

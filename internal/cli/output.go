@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -60,7 +62,28 @@ func (o *Output) Object(v any) {
 	if data[1] == '}' {
 		sep = ""
 	}
-	o.Printf("{\"v\":1%s%s\n", sep, data[1:])
+	o.Printf("{\"v\":1%s%s\n", sep, escapeHidden(data[1:]))
+}
+
+// escapeHidden writes what a terminal would obey or not show as JSON escapes: to
+// a parser it is the same text.
+func escapeHidden(data []byte) []byte {
+	if Line(string(data)) == string(data) {
+		return data
+	}
+	out := make([]byte, 0, len(data)+64)
+	for _, r := range string(data) {
+		switch {
+		case r < 0x7f || unicode.IsPrint(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, "\\u%04x\\u%04x", hi, lo)
+		default:
+			out = fmt.Appendf(out, "\\u%04x", r)
+		}
+	}
+	return out
 }
 
 // Flush hands everything to the system. A receipt may be written only when it
@@ -70,6 +93,19 @@ func (o *Output) Flush() error {
 		o.keep(0, o.w.Flush())
 	}
 	return o.err
+}
+
+// taken is Flush for what a receipt is to follow: it fails, too, if there is
+// nobody to have read what was written.
+func (e *Env) taken() error {
+	if err := e.Out.Flush(); err != nil {
+		return err
+	}
+	if e.StdoutShut != nil && e.StdoutShut() {
+		return &mail.Error{Op: "write output", Kind: mail.KindStore, Err: errors.New("standard output is closed"),
+			Hint: "the mail stays unread; give the command an output"}
+	}
+	return nil
 }
 
 // abandon gives the output up: what failed was told in another way, and

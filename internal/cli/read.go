@@ -114,7 +114,7 @@ func (x *reader) show(d *desk, o *mailbox.Opened) (*mail.Receipt, error) {
 	} else {
 		printMessage(e, o, parts[nth-1], nth, len(parts))
 	}
-	if err := e.Out.Flush(); err != nil {
+	if err := e.taken(); err != nil {
 		return nil, err
 	}
 	if nth < len(parts) || o.Mine {

@@ -23,7 +23,8 @@ func SystemEnv(version string) *Env {
 	return &Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdinTTY: isTerminal(os.Stdin.Fd()), StdoutTTY: isTerminal(os.Stdout.Fd()),
-		Getenv: os.Getenv, Environ: os.Environ(), Dir: dir,
+		StdoutShut: func() bool { return shut(os.Stdout) },
+		Getenv:     os.Getenv, Environ: os.Environ(), Dir: dir,
 		System: office.System{
 			Now:     time.Now,
 			OpenFS:  func(dir string) (vfs.FS, error) { return vfs.OpenReal(dir) },

@@ -4,7 +4,9 @@
 //
 // Invariants. Nobody is woken before the lease is released, nor for mail that
 // is not durably in the inbox. A wake that failed or took too long is said so,
-// and tried again by later passes.
+// and tried again by later passes. What wakes an agent may be a command that
+// the registry names, so nobody is woken from an office that may not be written:
+// one that came with a repository was made by somebody else.
 package dispatch
 
 import (
@@ -71,6 +73,9 @@ func (d *Dispatcher) Pass(ctx context.Context, opt router.Options) (router.Repor
 // inbox, also of agents for whom nothing is known to be owed: a crash may have
 // come between a delivery and its wake.
 func (d *Dispatcher) Retry(ctx context.Context, sweep bool) error {
+	if err := d.Office.CheckWritable(); err != nil {
+		return err
+	}
 	if sweep {
 		return d.arbiter().Sweep(ctx, d.recipients(), d.Office.Sys.Now())
 	}
@@ -139,8 +144,12 @@ func (d *Dispatcher) Wake(ctx context.Context, agents []registry.Entry) []Woken 
 			out = append(out, Woken{Agent: e.Name, AID: e.AID, Kind: e.Notify[0]})
 		}
 	}
-	arbiter := d.arbiter()
+	arbiter, err := d.arbiter(), d.Office.CheckWritable()
 	for i := range out {
+		if err != nil {
+			out[i].Outcome, out[i].Err = refused(err), err
+			continue
+		}
 		e, _ := d.entry(out[i].AID)
 		wg.Go(func() {
 			out[i].Outcome, out[i].Err = arbiter.Wake(ctx, agentOf(e), d.unread(e.Name), d.Office.Sys.Now())
@@ -156,9 +165,17 @@ func (d *Dispatcher) Renotify(ctx context.Context, e registry.Entry) Woken {
 	if len(e.Notify) > 0 {
 		w.Kind = e.Notify[0]
 	}
+	if w.Err = d.Office.CheckWritable(); w.Err != nil {
+		w.Outcome = refused(w.Err)
+		return w
+	}
 	w.Outcome, w.Err = d.arbiter().Force(ctx, agentOf(e), d.unread(e.Name), d.Office.Sys.Now())
 	d.Flush()
 	return w
+}
+
+func refused(err error) notify.Outcome {
+	return notify.Outcome{State: notify.Failed, Evidence: mail.Neutralise(err.Error(), false)}
 }
 
 func (d *Dispatcher) arbiter() *notify.Arbiter {

@@ -58,8 +58,12 @@ func Open(o *office.Office, name string) (*Mailbox, error) {
 // now is the office's clock.
 func (m *Mailbox) now() time.Time { return m.Office.Sys.Now().UTC() }
 
-// lock takes the mailbox lock.
+// lock takes the mailbox lock, if the office may be written: the registry of a
+// copy still names the mailboxes of the original.
 func (m *Mailbox) lock() (func(), error) {
+	if err := m.Office.CheckWritable(); err != nil {
+		return nil, err
+	}
 	unlock, err := m.Author.Box.Lock(patience)
 	if err == nil {
 		return unlock, nil

@@ -123,8 +123,11 @@ func (o *Office) checkWritable() error {
 	if why == "" {
 		return nil
 	}
-	return &mail.Error{Op: "write to office", Kind: mail.KindForeign, Addr: o.Dir, Err: errors.New(why),
-		Hint: `if this is the office now, run "post office move"; to go on with both, "post office fork"`}
+	hint := `if this is the office now, run "post office move"; to go on with both, "post office fork"`
+	if why == othersOffice {
+		hint = "use an office of your own: --office DIR"
+	}
+	return &mail.Error{Op: "write to office", Kind: mail.KindForeign, Addr: o.Dir, Err: errors.New(why), Hint: hint}
 }
 
 // Foreign says why the directory is not the one the office was made in, or "".
@@ -136,13 +139,20 @@ func (o *Office) Foreign() string {
 	return why
 }
 
+// othersOffice: what is in it may have us run commands, and whoever can make a
+// directory above where we stand can put one there.
+const othersOffice = "it belongs to another user"
+
 func (o *Office) foreign() (why string, err error) {
-	if m := o.Sys.Machine(); m != o.Config.Machine {
-		return "it was made on another machine", nil
-	}
 	fi, err := o.FS.Lstat(".")
 	if err != nil {
 		return "", err
+	}
+	if vfs.Others(fi) {
+		return othersOffice, nil
+	}
+	if m := o.Sys.Machine(); m != o.Config.Machine {
+		return "it was made on another machine", nil
 	}
 	if _, ino, ok := vfs.Inode(fi); ok && ino != o.Config.Inode {
 		return "it is a copy of another directory", nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/officetest"
@@ -73,6 +74,54 @@ func tryPass(d *officetest.Desk, opt router.Options) (router.Report, error) {
 		return router.Report{}, err
 	}
 	return (&router.Router{Office: o}).Pass(context.Background(), opt)
+}
+
+// A disk without room for one file and with a little for the others, also when
+// the next pass redoes what the one before had journalled: nothing is given up
+// for that, it is redone when there is room.
+func TestFullDiskWhileRedoing(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"transcripts/", "agents/coder/index", "agents/coder/inbox/", "messages/", "debts", "journal/", "agents/researcher/outbox/.sent"} {
+		t.Run(strings.ReplaceAll(file, "/", "_"), func(t *testing.T) {
+			t.Parallel()
+			d := officetest.NewDesk(t, "researcher", "coder", "tester")
+			if _, err := trySend(d, "researcher", news); err != nil {
+				t.Fatal(err)
+			}
+			d.Fault = &vfs.Fault{}
+			d.Fault.FailIf(func(c vfs.Call) error {
+				if (c.Op == "write" || c.Op == "link") && (strings.HasPrefix(c.Name, file) || strings.HasPrefix(c.To, file)) {
+					return syscall.ENOSPC
+				}
+				return nil
+			})
+			for range 3 {
+				tryPass(d, router.Options{All: true})
+			}
+			d.Fault = nil
+			if what := gaveUp(d); what != nil {
+				t.Errorf("gave up %v", what)
+			}
+			if err := once(d, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// gaveUp is what a pass journalled as lost for ever.
+func gaveUp(d *officetest.Desk) map[string]string {
+	var what map[string]string
+	err := journal.Each(d.Office().FS, time.Time{}, time.Time{}, func(r journal.Record) error {
+		if r.Event == journal.Recovered && r.Detail["lost"] != "" {
+			what = r.Detail
+		}
+		return nil
+	})
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	return what
 }
 
 // once fails unless, after the passes of two more processes, agents have

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/transcript"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // redo finishes what a pass that died had journalled: office copies, index
@@ -28,7 +29,7 @@ func (p *pass) redo() error {
 			err = p.redoCopy(r)
 		case journal.Delivered:
 			if err = p.redoCopy(r); err == nil {
-				p.redoLine(r)
+				err = p.redoLine(r)
 			}
 		case journal.Transcript:
 			if err = p.redoCopy(r); err == nil {
@@ -113,17 +114,20 @@ func (p *pass) redoCopy(r journal.Record) error {
 }
 
 // redoLine writes the index line of a delivery if the crash has lost it. A
-// mailbox that is broken or gone is its owner's and doctor's business.
-func (p *pass) redoLine(r journal.Record) {
+// mailbox that is broken or gone is its owner's and doctor's business; so is the
+// disk of one that lies outside the office.
+func (p *pass) redoLine(r journal.Record) error {
 	e, ok := p.reg.EntryByAID(r.AID)
 	if !ok {
-		return
+		return nil
 	}
+	ours := false
 	err := func() error {
 		box, err := p.o.Box(e)
 		if err != nil {
 			return err
 		}
+		ours = box.Shared
 		_, ok, err := box.FindIndex(r.ID, spool.Reach)
 		if err != nil || ok {
 			return err
@@ -138,10 +142,14 @@ func (p *pass) redoLine(r journal.Record) {
 		}
 		return err
 	}()
-	if err != nil {
-		p.problem("append index", "mailbox of "+e.Name, err)
-		p.unrecoverable(r, err)
+	if err == nil {
+		return nil
 	}
+	p.problem("append index", "mailbox of "+e.Name, err)
+	if ours {
+		return p.unrecoverable(r, err)
+	}
+	return p.lost(r, err)
 }
 
 // lineOf is the index line that the journal remembers.
@@ -198,8 +206,16 @@ func (p *pass) rewriteSection(r journal.Record, render func() ([]byte, error)) e
 }
 
 // unrecoverable says in the journal what could not be restored, so that it
-// holds up nothing else and verify shows it.
+// holds up nothing else and verify shows it. A full disk is no reason to give
+// anything up: when there is room again the next pass restores it.
 func (p *pass) unrecoverable(r journal.Record, cause error) error {
+	if vfs.IsFull(cause) {
+		return cause
+	}
+	return p.lost(r, cause)
+}
+
+func (p *pass) lost(r journal.Record, cause error) error {
 	rec := lost(p.now, r.ID, r.Event, r.File, cause)
 	rec.AID = r.AID
 	return p.append(rec)

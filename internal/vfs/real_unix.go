@@ -287,12 +287,12 @@ func (f realFile) Stat() (fs.FileInfo, error) {
 		return nil, err
 	}
 	st := fi.Sys().(*syscall.Stat_t)
-	sys := Sys{Dev: uint64(st.Dev), Ino: st.Ino, Nlink: int(st.Nlink)}
+	sys := Sys{Dev: uint64(st.Dev), Ino: st.Ino, Nlink: int(st.Nlink), Others: int(st.Uid) != os.Geteuid()}
 	return info{path.Base(f.Name()), fi.Size(), fi.Mode(), fi.ModTime(), sys}, nil
 }
 
 func statInfo(base string, st *unix.Stat_t) fs.FileInfo {
-	sys := Sys{Dev: uint64(st.Dev), Ino: st.Ino, Nlink: int(st.Nlink)}
+	sys := Sys{Dev: uint64(st.Dev), Ino: st.Ino, Nlink: int(st.Nlink), Others: int(st.Uid) != os.Geteuid()}
 	return info{base, st.Size, mode(st), time.Unix(st.Mtim.Unix()), sys}
 }
 
@@ -327,3 +327,8 @@ func tryLock(fd uintptr) (bool, error) {
 
 // IsReadOnly reports whether err says that the file system is mounted read-only.
 func IsReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+// IsFull reports whether err says that there is no room, for now.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

@@ -152,3 +152,8 @@ func tryLock(fd uintptr) (bool, error) {
 
 // IsReadOnly reports whether err says that the file system is mounted read-only.
 func IsReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
+
+// IsFull reports whether err says that there is no room, for now.
+func IsFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}

@@ -91,6 +91,15 @@ func SameFile(a, b fs.FileInfo) bool {
 type Sys struct {
 	Dev, Ino uint64
 	Nlink    int
+	// Others says that it belongs to another user than the one we run as.
+	Others bool
+}
+
+// Others reports whether a file belongs to another user; false where nobody
+// can tell (Windows).
+func Others(fi fs.FileInfo) bool {
+	s, ok := fi.Sys().(Sys)
+	return ok && s.Others
 }
 
 // info is the FileInfo of every file system here, except on Windows.
