@@ -19,7 +19,7 @@ type Globals struct {
 }
 
 func (g *Globals) declare(fs *flag.FlagSet) {
-	fs.StringVar(&g.Office, "office", g.Office, "the `DIR` of the office (else $POSTROOM_OFFICE, see \"post help office\")")
+	fs.StringVar(&g.Office, "office", g.Office, "work in the office `DIR` (else $POSTROOM_OFFICE, see \"post help office\")")
 	fs.StringVar(&g.As, "as", g.As, "act as the agent `NAME` where no session is bound")
 	fs.BoolVar(&g.JSON, "json", g.JSON, "print JSON: one object, or one a line")
 	fs.BoolVar(&g.Quiet, "q", g.Quiet, "print results only")
