@@ -31,7 +31,12 @@ func TestParse(t *testing.T) {
 		{args: "-m", err: "-m wants a value"},
 		{args: "-m a -m b", err: "-m is given twice"},
 		{args: "--tp a", err: "unknown flag --tp; did you mean --to?"},
-		{args: "--n x", err: "-n cannot be x: parse error"},
+		{args: "--n x", err: "-n cannot be x: it is no whole number; see"},
+		{args: "-d 5", err: "-d cannot be 5: it is no length of time; write one such as 90s, 10m or 2h"},
+		{args: "-m -b", err: "-m wants a value, and -b is a flag; if that is the value, write -m=-b"},
+		{args: "-m=-b", flag: "-b"},
+		{args: "-m --tp", flag: "--tp"},
+		{args: "--to --m --to -b", list: "--m -b"},
 		{args: "-n x", err: "-n cannot be x"},
 		{args: "-b=x", err: "takes no value"},
 	} {
@@ -39,6 +44,7 @@ func TestParse(t *testing.T) {
 		m := fs.String("m", "", "")
 		fs.Bool("b", false, "")
 		fs.Int("n", 0, "")
+		fs.Duration("d", 0, "")
 		var list List
 		fs.Var(&list, "to", "")
 		p := parser{fs: fs, cmd: "t"}
