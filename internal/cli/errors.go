@@ -93,13 +93,18 @@ func FailedLine(err error) string {
 		e = &mail.Error{Kind: mail.KindOf(err), Err: err}
 	}
 	var parts []string
-	for _, s := range []string{string(e.ID), e.Addr} {
+	what := ""
+	if e.Err != nil && !mistyped(e) {
+		what = e.Err.Error()
+	}
+	addr := e.Addr
+	if addr != "" && strings.HasPrefix(what, addr+" ") {
+		addr = "" // "zed is nobody in this office" names it
+	}
+	for _, s := range []string{string(e.ID), addr, what} {
 		if s != "" {
 			parts = append(parts, s)
 		}
-	}
-	if e.Err != nil && !mistyped(e) {
-		parts = append(parts, e.Err.Error())
 	}
 	text := sentence(strings.Join(parts, ": "))
 	if e.Hint != "" {
