@@ -25,6 +25,41 @@ func TestHelpGolden(t *testing.T) {
 	compare(t, "testdata/help.golden", b.String())
 }
 
+// A person reads help at 80 columns.
+func TestHelpIsNarrow(t *testing.T) {
+	t.Parallel()
+	check := func(name, text string) {
+		for line := range strings.Lines(text) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	check("help", overview(Commands()))
+	each(Commands(), func(name string, c Command) { check(name, commandHelp(name, c)) })
+	for _, p := range topics() {
+		check(p.name, p.text)
+	}
+	check("primer", primerText)
+}
+
+// The second program speaks for itself, and hands nothing over.
+func TestOverviewOfPostd(t *testing.T) {
+	t.Parallel()
+	text := overview([]Command{{Name: "serve", Summary: "route"}, helpCommand()})
+	if !strings.HasPrefix(text, "postd: ") || !strings.Contains(text, "usage: postd COMMAND") || strings.Contains(text, "With postd installed") {
+		t.Error(text)
+	}
+}
+
+func TestManKeepsIndentedLines(t *testing.T) {
+	t.Parallel()
+	const want = "a\n.nf\n  b \\-c\n.fi\nd\n.PP\n.nf\n  e\n.fi\n"
+	if got := paragraphs("a\n  b -c\nd\n\n  e"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestManGolden(t *testing.T) {
 	t.Parallel()
 	pages := ManPages(Commands())
