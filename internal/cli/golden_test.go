@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -172,6 +173,29 @@ func TestPersonCommands(t *testing.T) {
 				t.Errorf("%s must be a person's command", name)
 			}
 		})
+	}
+}
+
+// Whoever reads --json finds the fields.
+func TestJSONIsDocumented(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heads []string
+	for line := range strings.Lines(string(data)) {
+		if names, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
+			heads = append(heads, strings.Split(names, ", ")...)
+		}
+	}
+	for _, c := range Commands() {
+		if c.Hidden || c.Name == "help" || c.Name == "completion" {
+			continue // words for people, whatever is asked
+		}
+		if !slices.Contains(heads, c.Name) {
+			t.Errorf("docs/json.md says nothing of %s", c.Name)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func (j *joining) report(e *Env, o *office.Office) {
 	e.Out.Say("mailbox   %s", Line(r.Mailbox))
 	e.Out.Say("workspace %s", Line(r.Workspace))
 	if len(j.beside) > 0 {
-		e.Warn("%s works in this directory too: where no session is bound, say --as %s or --as %s", strings.Join(j.beside, ", "), r.Agent, j.beside[0])
+		e.Out.Say("note: %s works here too: where no session is bound, say --as %s or --as %s", strings.Join(j.beside, ", "), r.Agent, j.beside[0])
 	}
 	if j.session {
 		e.Out.Say("next: %s", r.Next)
