@@ -71,6 +71,8 @@ func TestFailedLine(t *testing.T) {
 			"FAILED(unknown agent): codr. Did you mean coder?"},
 		{&mail.Error{Op: "store", Kind: mail.KindStore, Err: errors.New("no space left on device"), Hint: "free some"},
 			"FAILED(store): no space left on device. Free some."},
+		{&mail.Error{Op: "send", Kind: mail.KindUnknown, Addr: "coder", Err: errors.New("zed is nobody in this office")},
+			"FAILED(unknown agent): zed is nobody in this office."},
 		{errors.New("odd"), "FAILED(store): odd."},
 	} {
 		if got := FailedLine(c.err); got != c.want {

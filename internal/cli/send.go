@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -176,6 +177,9 @@ func (d *desk) whyLeft(err error) string {
 		return routing(d.Office)
 	case mail.KindReadOnly:
 		return "this process may not write the office (a sandbox?); whoever runs post outside of it delivers the mail"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "it took longer than --wait"
 	}
 	return shortReason(err)
 }
