@@ -19,6 +19,8 @@ type Env struct {
 	Stderr io.Writer
 	// StdinTTY and StdoutTTY: a person sits there.
 	StdinTTY, StdoutTTY bool
+	// Width is how many columns the terminal at Stdout has, 0 if unknown.
+	Width int
 
 	Getenv  func(string) string
 	Environ []string // for programs that are started

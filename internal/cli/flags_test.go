@@ -159,3 +159,35 @@ func TestOutputKeepsTheFirstError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width   int
+		subject string
+		want    string
+	}{
+		{0, strings.Repeat("x", 90), strings.Repeat("x", 90)},
+		{30, strings.Repeat("x", 26), strings.Repeat("x", 26)},
+		{30, strings.Repeat("x", 27), strings.Repeat("x", 25) + "…"},
+		{30, strings.Repeat("漢", 14), strings.Repeat("漢", 12) + "…"},
+		{5, strings.Repeat("x", 27), strings.Repeat("x", leastSubject-1) + "…"},
+	} {
+		var b strings.Builder
+		o := newOutput(&b)
+		o.width = c.width
+		o.Table([]string{"ID", "SUBJECT"}, [][]string{{"1", c.subject}})
+		o.Flush()
+		if want := "ID  SUBJECT\n1   " + c.want + "\n"; b.String() != want {
+			t.Errorf("width %d: %q, want %q", c.width, b.String(), want)
+		}
+	}
+	var b strings.Builder
+	o := newOutput(&b)
+	o.width = 10
+	o.Table([]string{"ID", "WORKSPACE"}, [][]string{{"1", "/a/long/path/that/is/kept"}})
+	o.Flush()
+	if !strings.Contains(b.String(), "is/kept") {
+		t.Error(b.String())
+	}
+}
