@@ -83,7 +83,7 @@ func runApprovals(ctx context.Context, e *Env, args []string) error {
 		e.Out.Say("nothing waits for a person")
 	default:
 		e.Out.Table([]string{"ID", "KIND", "FROM", "AGE", "EXPIRES", "SUBJECT"}, rows)
-		e.Out.Say("next: post approvals %s, then post answer %s --choose OPTION | -m TEXT | --reject", open[0].ID, open[0].ID)
+		e.Out.Say("next: post approvals %s shows all of it, and how to answer", open[0].ID)
 	}
 	return nil
 }
@@ -139,8 +139,10 @@ func (e *Env) showApproval(a *approval.Approval, d *approval.Decision) {
 		out.Printf("%s\n", Line(decisionText(d)))
 	case a.Kind == "notice":
 		out.Say("next: post answer %s closes it", a.ID)
-	default:
+	case len(a.Choices()) > 0:
 		out.Say("next: post answer %s --choose OPTION | -m TEXT | --reject", a.ID)
+	default:
+		out.Say("next: post answer %s -m TEXT | --reject", a.ID)
 	}
 }
 

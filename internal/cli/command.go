@@ -63,7 +63,10 @@ func names(table []Command) []string {
 
 // unknownCommand is the error for a verb that does not exist.
 func unknownCommand(table []Command, prefix, word string) error {
-	hint := `see "` + strings.TrimSpace("post help "+prefix) + `"`
+	hint := seeHelp("")
+	if prefix != "" {
+		hint = "say " + strings.Join(names(table), ", ")
+	}
 	if near := mail.Suggest(word, names(table)); len(near) > 0 {
 		hint = "did you mean " + near[0] + "?"
 	}

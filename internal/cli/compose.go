@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -139,6 +140,9 @@ func readBody(r io.Reader, name string) (string, error) {
 	case len(data) > mail.MaxSize:
 		return "", &mail.Error{Op: "read text", Kind: mail.KindTooLarge, Addr: name, Err: errors.New("is over 1 MiB"),
 			Hint: "put the text in a file and send its path"}
+	case !utf8.Valid(data):
+		return "", &mail.Error{Op: "read text", Kind: mail.KindInvalid, Addr: name, Err: errors.New("is not UTF-8"),
+			Hint: "write it as UTF-8; what is no text stays a file: send its path"}
 	}
 	return strings.TrimPrefix(string(data), "\ufeff"), nil
 }

@@ -12,7 +12,7 @@ import (
 
 func doctorCommand() Command {
 	return Command{
-		Name: "doctor", Summary: "find what is wrong with the office, say why it matters and what mends it",
+		Name: "doctor", Summary: "find what is wrong with the office, and what mends it",
 		Usage: "[--fix [--dry-run]]",
 		Long: `Looks at permissions, file systems, the lease, clocks, mailboxes, waiting and
 failed mail, debts, approvals and tools, and names for each finding the command

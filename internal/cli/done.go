@@ -41,7 +41,7 @@ func runDone(ctx context.Context, e *Env, args []string) error {
 		}
 	} else {
 		for _, a := range args {
-			id, err := d.Find(a)
+			id, err := d.findSeen(a)
 			if err != nil {
 				return err
 			}

@@ -22,6 +22,8 @@ type Env struct {
 	// StdoutShut reports whether whoever started us gave no standard output; nil
 	// is no. What is written there succeeds, and nobody has it.
 	StdoutShut func() bool
+	// Width is how many columns the terminal at Stdout has, 0 if unknown.
+	Width int
 
 	Getenv  func(string) string
 	Environ []string // for programs that are started

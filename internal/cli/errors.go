@@ -20,7 +20,7 @@ func needArgs(e *Env, args []string, min, max int) error {
 	case len(args) < min:
 		return usageError(e.name, "too few arguments", "usage: post "+e.name+" "+e.cmd.Usage)
 	case max >= 0 && len(args) > max:
-		return usageError(e.name, "does not know what to do with "+quote(args[max]), "usage: post "+e.name+" "+e.cmd.Usage)
+		return usageError(e.name, "does not know what to do with "+quote(args[max]), strings.TrimSpace("usage: post "+e.name+" "+e.cmd.Usage))
 	}
 	return nil
 }
@@ -93,13 +93,18 @@ func FailedLine(err error) string {
 		e = &mail.Error{Kind: mail.KindOf(err), Err: err}
 	}
 	var parts []string
-	for _, s := range []string{string(e.ID), e.Addr} {
+	what := ""
+	if e.Err != nil && !mistyped(e) {
+		what = e.Err.Error()
+	}
+	addr := e.Addr
+	if e.Kind == mail.KindUnknown && what != "" {
+		addr = "" // "zed is nobody in this office" names it; the message may go to another
+	}
+	for _, s := range []string{string(e.ID), addr, what} {
 		if s != "" {
 			parts = append(parts, s)
 		}
-	}
-	if e.Err != nil && !mistyped(e) {
-		parts = append(parts, e.Err.Error())
 	}
 	text := sentence(strings.Join(parts, ": "))
 	if e.Hint != "" {

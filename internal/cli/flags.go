@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/postroom/postroom/internal/mail"
 )
@@ -19,7 +20,7 @@ type Globals struct {
 }
 
 func (g *Globals) declare(fs *flag.FlagSet) {
-	fs.StringVar(&g.Office, "office", g.Office, "the `DIR` of the office (else $POSTROOM_OFFICE, see \"post help office\")")
+	fs.StringVar(&g.Office, "office", g.Office, "work in the office `DIR` (else $POSTROOM_OFFICE, see \"post help office\")")
 	fs.StringVar(&g.As, "as", g.As, "act as the agent `NAME` where no session is bound")
 	fs.BoolVar(&g.JSON, "json", g.JSON, "print JSON: one object, or one a line")
 	fs.BoolVar(&g.Quiet, "q", g.Quiet, "print results only")
@@ -122,14 +123,39 @@ func (p *parser) flag(arg string, next []string) ([]string, error) {
 		}
 		value, next = next[0], next[1:]
 	}
-	if _, many := f.Value.(*List); !many && p.seen[name] {
+	_, many := f.Value.(*List) // may hold another program's flags
+	switch {
+	case !many && p.seen[name]:
 		return nil, usageError(p.cmd, dashed(name)+" is given twice", "give it once")
+	case !many && !inline && p.isFlag(value):
+		return nil, usageError(p.cmd, arg+" wants a value, and "+value+" is a flag", "if that is the value, write "+dashed(name)+"="+value)
 	}
 	p.seen[name] = true
 	if err := f.Value.Set(value); err != nil {
-		return nil, usageError(p.cmd, dashed(name)+" cannot be "+quote(value)+": "+reason(err), seeHelp(p.cmd))
+		what, hint := p.unfit(f.Value, err)
+		return nil, usageError(p.cmd, dashed(name)+" cannot be "+quote(value)+": "+what, hint)
 	}
 	return next, nil
+}
+
+// isFlag reports whether a word is a flag of this command, as it is written.
+func (p *parser) isFlag(word string) bool {
+	name, one := strings.CutPrefix(word, "-")
+	name, two := strings.CutPrefix(name, "-")
+	return one && (two || len(name) == 1) && p.fs.Lookup(name) != nil
+}
+
+// unfit says what is wrong with a flag's value, and what to write instead.
+func (p *parser) unfit(v flag.Value, err error) (what, hint string) {
+	if g, ok := v.(flag.Getter); ok {
+		switch g.Get().(type) {
+		case time.Duration:
+			return "it is no length of time", "write one such as 90s, 10m or 2h"
+		case int:
+			return "it is no whole number", seeHelp(p.cmd)
+		}
+	}
+	return reason(err), seeHelp(p.cmd)
 }
 
 func (p *parser) unknown(arg, name string) error {

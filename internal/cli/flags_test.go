@@ -31,7 +31,12 @@ func TestParse(t *testing.T) {
 		{args: "-m", err: "-m wants a value"},
 		{args: "-m a -m b", err: "-m is given twice"},
 		{args: "--tp a", err: "unknown flag --tp; did you mean --to?"},
-		{args: "--n x", err: "-n cannot be x: parse error"},
+		{args: "--n x", err: "-n cannot be x: it is no whole number; see"},
+		{args: "-d 5", err: "-d cannot be 5: it is no length of time; write one such as 90s, 10m or 2h"},
+		{args: "-m -b", err: "-m wants a value, and -b is a flag; if that is the value, write -m=-b"},
+		{args: "-m=-b", flag: "-b"},
+		{args: "-m --tp", flag: "--tp"},
+		{args: "--to --m --to -b", list: "--m -b"},
 		{args: "-n x", err: "-n cannot be x"},
 		{args: "-b=x", err: "takes no value"},
 	} {
@@ -39,6 +44,7 @@ func TestParse(t *testing.T) {
 		m := fs.String("m", "", "")
 		fs.Bool("b", false, "")
 		fs.Int("n", 0, "")
+		fs.Duration("d", 0, "")
 		var list List
 		fs.Var(&list, "to", "")
 		p := parser{fs: fs, cmd: "t"}
@@ -65,6 +71,8 @@ func TestFailedLine(t *testing.T) {
 			"FAILED(unknown agent): codr. Did you mean coder?"},
 		{&mail.Error{Op: "store", Kind: mail.KindStore, Err: errors.New("no space left on device"), Hint: "free some"},
 			"FAILED(store): no space left on device. Free some."},
+		{&mail.Error{Op: "send", Kind: mail.KindUnknown, Addr: "coder", Err: errors.New("zed is nobody in this office")},
+			"FAILED(unknown agent): zed is nobody in this office."},
 		{errors.New("odd"), "FAILED(store): odd."},
 	} {
 		if got := FailedLine(c.err); got != c.want {
@@ -149,5 +157,37 @@ func TestOutputKeepsTheFirstError(t *testing.T) {
 	o.Printf("y")
 	if err := o.Flush(); mail.KindOf(err) != mail.KindStore || exitOf(err) != mail.ExitStore {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width   int
+		subject string
+		want    string
+	}{
+		{0, strings.Repeat("x", 90), strings.Repeat("x", 90)},
+		{30, strings.Repeat("x", 26), strings.Repeat("x", 26)},
+		{30, strings.Repeat("x", 27), strings.Repeat("x", 25) + "…"},
+		{30, strings.Repeat("漢", 14), strings.Repeat("漢", 12) + "…"},
+		{5, strings.Repeat("x", 27), strings.Repeat("x", leastSubject-1) + "…"},
+	} {
+		var b strings.Builder
+		o := newOutput(&b)
+		o.width = c.width
+		o.Table([]string{"ID", "SUBJECT"}, [][]string{{"1", c.subject}})
+		o.Flush()
+		if want := "ID  SUBJECT\n1   " + c.want + "\n"; b.String() != want {
+			t.Errorf("width %d: %q, want %q", c.width, b.String(), want)
+		}
+	}
+	var b strings.Builder
+	o := newOutput(&b)
+	o.width = 10
+	o.Table([]string{"ID", "WORKSPACE"}, [][]string{{"1", "/a/long/path/that/is/kept"}})
+	o.Flush()
+	if !strings.Contains(b.String(), "is/kept") {
+		t.Error(b.String())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -23,6 +24,41 @@ func TestHelpGolden(t *testing.T) {
 		}
 	})
 	compare(t, "testdata/help.golden", b.String())
+}
+
+// A person reads help at 80 columns.
+func TestHelpIsNarrow(t *testing.T) {
+	t.Parallel()
+	check := func(name, text string) {
+		for line := range strings.Lines(text) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	check("help", overview(Commands()))
+	each(Commands(), func(name string, c Command) { check(name, commandHelp(name, c)) })
+	for _, p := range topics() {
+		check(p.name, p.text)
+	}
+	check("primer", primerText)
+}
+
+// The second program speaks for itself, and hands nothing over.
+func TestOverviewOfPostd(t *testing.T) {
+	t.Parallel()
+	text := overview([]Command{{Name: "serve", Summary: "route"}, helpCommand()})
+	if !strings.HasPrefix(text, "postd: ") || !strings.Contains(text, "usage: postd COMMAND") || strings.Contains(text, "With postd installed") {
+		t.Error(text)
+	}
+}
+
+func TestManKeepsIndentedLines(t *testing.T) {
+	t.Parallel()
+	const want = "a\n.nf\n  b \\-c\n.fi\nd\n.PP\n.nf\n  e\n.fi\n"
+	if got := paragraphs("a\n  b -c\nd\n\n  e"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 func TestManGolden(t *testing.T) {
@@ -137,6 +173,29 @@ func TestPersonCommands(t *testing.T) {
 				t.Errorf("%s must be a person's command", name)
 			}
 		})
+	}
+}
+
+// Whoever reads --json finds the fields.
+func TestJSONIsDocumented(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heads []string
+	for line := range strings.Lines(string(data)) {
+		if names, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
+			heads = append(heads, strings.Split(names, ", ")...)
+		}
+	}
+	for _, c := range Commands() {
+		if c.Hidden || c.Name == "help" || c.Name == "completion" {
+			continue // words for people, whatever is asked
+		}
+		if !slices.Contains(heads, c.Name) {
+			t.Errorf("docs/json.md says nothing of %s", c.Name)
+		}
 	}
 }
 

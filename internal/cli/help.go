@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 func helpCommand() Command {
@@ -44,25 +45,81 @@ func (e *Env) showHelp(name string) error {
 // overview is what `post help` prints.
 func overview(table []Command) string {
 	var b strings.Builder
-	b.WriteString("post: durable mail between coding agents\n\nusage: post COMMAND [ARGUMENT…] [FLAG…]\n\n")
-	for _, here := range []bool{true, false} {
-		if !here {
-			b.WriteString("\nWith postd installed:\n\n")
-		}
-		for _, c := range table {
-			if c.Hidden || c.Postd == here {
-				continue
-			}
-			fmt.Fprintf(&b, "  %-12s %s\n", c.Name, c.Summary)
-		}
+	program, what := "post", "durable mail between coding agents"
+	here, second := split(table)
+	if len(second) == 0 { // what post hands over is what the second program has
+		program, what = "postd", "what Postroom has besides mail: an always-on router, an audit in git"
+	}
+	fmt.Fprintf(&b, "%s: %s\n\nusage: %s COMMAND [ARGUMENT…] [FLAG…]\n\n", program, what, program)
+	b.WriteString(list(here))
+	if len(second) > 0 {
+		b.WriteString("\nWith postd installed:\n\n" + list(second))
 	}
 	b.WriteString("\nEverywhere:\n\n")
 	b.WriteString(flagHelp(globalFlags()))
 	b.WriteString("\nTopics, by \"post help TOPIC\":\n\n")
-	for _, t := range topicCommands() {
-		fmt.Fprintf(&b, "  %-12s %s\n", t.Name, t.Summary)
+	b.WriteString(list(topicCommands()))
+	return b.String()
+}
+
+// split parts a table into this program's commands and those of postd.
+func split(table []Command) (here, second []Command) {
+	for _, c := range table {
+		switch {
+		case c.Hidden:
+		case c.Postd:
+			second = append(second, c)
+		default:
+			here = append(here, c)
+		}
+	}
+	return here, second
+}
+
+// list is names and summaries in two columns.
+func list(table []Command) string {
+	var b strings.Builder
+	for _, c := range table {
+		if !c.Hidden {
+			b.WriteString(entry(c.Name, 13, c.Summary))
+		}
 	}
 	return b.String()
+}
+
+// helpWidth is how wide help may be, in characters.
+const helpWidth = 80
+
+// entry is a name in a column of some width and a text beside it, which goes
+// on under itself where it is too long for a line.
+func entry(name string, width int, text string) string {
+	line := fmt.Sprintf("  %-*s", width-1, name)
+	return fill(line, strings.Repeat(" ", width+2), strings.Fields(text))
+}
+
+// fill puts words behind start, with as many lines as they need; those after
+// the first begin with indent.
+func fill(start, indent string, words []string) string {
+	var b strings.Builder
+	line := start
+	for i, w := range words {
+		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > helpWidth {
+			b.WriteString(line + "\n")
+			line = indent + w
+			continue
+		}
+		line += " " + w
+	}
+	return b.String() + line + "\n"
+}
+
+// usageLine is how a command is called. A line is broken before a bracket only.
+func usageLine(name, usage string) string {
+	words := strings.Split("post "+name+" "+usage, " [")
+	for i := range words[1:] {
+		words[i+1] = "[" + words[i+1]
+	}
+	return strings.TrimRight(fill("usage:", "         ", words), " \n") + "\n"
 }
 
 // commandHelp is the help of one command.
@@ -71,13 +128,9 @@ func commandHelp(name string, c Command) string {
 	fmt.Fprintf(&b, "post %s: %s\n\n", name, c.Summary)
 	if c.Subs != nil {
 		fmt.Fprintf(&b, "usage: post %s COMMAND …\n\n", name)
-		for _, s := range c.Subs {
-			if !s.Hidden {
-				fmt.Fprintf(&b, "  %-12s %s\n", s.Name, s.Summary)
-			}
-		}
+		b.WriteString(list(c.Subs))
 	} else {
-		b.WriteString("usage: " + strings.TrimSpace("post "+name+" "+c.Usage) + "\n")
+		b.WriteString(usageLine(name, c.Usage))
 	}
 	if c.Person {
 		b.WriteString("\nA person's command: refused inside an agent's session.\n")
@@ -133,7 +186,7 @@ func flagHelp(fs *flag.FlagSet) string {
 		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "0s" {
 			usage += " (default " + d + ")"
 		}
-		fmt.Fprintf(&b, "  %-20s %s\n", name, usage)
+		b.WriteString(entry(name, 21, usage))
 	})
 	return b.String()
 }

@@ -112,14 +112,14 @@ func (e *Env) reportOffice(o *office.Office, made, isDefault bool) {
 		e.Out.Object(r)
 		return
 	}
-	what := "made"
-	if !made {
-		what = "there is already"
-	}
+	what := "an office"
 	if isDefault {
-		what += " your default office"
+		what = "your default office"
+	}
+	if made {
+		what = "made " + what
 	} else {
-		what += " an office"
+		what += " is there already"
 	}
 	e.Out.Printf("%s: %s\n", what, Line(o.Dir))
 	if o.Config.PersonCheck != config.PersonCheckFull {

@@ -69,7 +69,8 @@ type joining struct {
 
 	session bool // by an agent's session, for itself
 	entry   registry.Entry
-	made    bool // it is new
+	made    bool     // it is new
+	beside  []string // who else works there and cannot be told from it by its runtime
 }
 
 func (j *joining) run(ctx context.Context, e *Env) error {
@@ -89,7 +90,11 @@ func (j *joining) run(ctx context.Context, e *Env) error {
 		}
 	}
 	j.defaults(e)
-	if err := e.Change(ctx, o, func(c *Change) error { return j.register(e, c) }); err != nil {
+	if err := e.Change(ctx, o, func(c *Change) error {
+		err := j.register(e, c)
+		j.beside = beside(c.Reg.Entries(), j.entry)
+		return err
+	}); err != nil {
 		return err
 	}
 	j.bind(e, o)

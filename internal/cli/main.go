@@ -91,7 +91,7 @@ func (e *Env) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	e.Out.json, e.Out.quiet = e.JSON, e.Quiet
+	e.Out.json, e.Out.quiet, e.Out.width = e.JSON, e.Quiet, e.Width
 	e.Out.colour = e.StdoutTTY && !e.JSON && e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb"
 	if e.cmd.Person {
 		if err := e.RequirePerson(e.personCheck()); err != nil {

@@ -113,7 +113,7 @@ func manBody(b *strings.Builder, c Command) {
 		} else {
 			b.WriteString(".PP\n")
 		}
-		b.WriteString(strings.ReplaceAll(roff(strings.TrimSpace(c.Long)), "\n\n", "\n.PP\n") + "\n")
+		b.WriteString(paragraphs(strings.TrimSpace(c.Long)))
 	}
 	if c.Person {
 		b.WriteString(".PP\nA person's command: refused inside an agent's session.\n")
@@ -128,6 +128,29 @@ func manBody(b *strings.Builder, c Command) {
 		section("Examples")
 		b.WriteString(literal(strings.Join(c.Examples, "\n")))
 	}
+}
+
+// paragraphs renders text that is wrapped by hand; indented lines stay as they
+// are.
+func paragraphs(text string) string {
+	var b strings.Builder
+	asIs := false
+	for line := range strings.SplitSeq(text, "\n") {
+		if indented := strings.HasPrefix(line, "  "); indented != asIs {
+			asIs = indented
+			b.WriteString(map[bool]string{true: ".nf\n", false: ".fi\n"}[asIs])
+		}
+		if line == "" {
+			line = ".PP"
+		} else {
+			line = roff(line)
+		}
+		b.WriteString(line + "\n")
+	}
+	if asIs {
+		b.WriteString(".fi\n")
+	}
+	return b.String()
 }
 
 func literal(text string) string { return ".nf\n" + roff(text) + "\n.fi\n" }

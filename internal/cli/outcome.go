@@ -40,7 +40,8 @@ type outcome struct {
 	Exit         int          `json:"exit"`
 	Error        *errorObject `json:"error,omitempty"`
 
-	err error
+	err  error
+	told bool // of asked: it wants no answer
 }
 
 // text is the line that a person or an agent reads.
@@ -59,6 +60,9 @@ func (o outcome) text() string {
 		return line
 	case stateAsked:
 		state = "asked a person: " + o.Approval
+		if o.told {
+			state = "put before a person: " + o.Approval
+		}
 		if o.Reason != "" {
 			tail = " (" + Line(o.Reason) + ")"
 		}
@@ -167,6 +171,7 @@ func (o outcome) of(f router.Fate, m *mail.Message, woken []dispatch.Woken) outc
 		o.wake(f.Agent.AID, woken)
 	case router.Asked:
 		o.State, o.Approval = stateAsked, f.Approval
+		o.told = m.To == mail.NameHuman && !m.NeedsHuman && !m.Act.Obliges()
 		if m.To != mail.NameHuman && !m.NeedsHuman {
 			o.Reason = string(m.ID) + " to " + m.To + " waits until a person releases it"
 		}

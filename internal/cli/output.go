@@ -23,6 +23,7 @@ type Output struct {
 	json   bool
 	quiet  bool
 	colour bool
+	width  int // of the terminal, in columns; 0: none
 }
 
 func newOutput(w io.Writer) *Output { return &Output{w: bufio.NewWriterSize(w, 32<<10)} }
@@ -123,8 +124,13 @@ func (o *Output) keep(_ int, err error) {
 	}
 }
 
+// leastSubject is what is left of a subject however narrow a terminal is, in
+// columns.
+const leastSubject = 16
+
 // Table prints rows under a header, in columns. Every cell is neutralised; the
-// last column is not padded.
+// last column is not padded. Subjects are cut to the terminal's width; a path
+// would be worth nothing then.
 func (o *Output) Table(header []string, rows [][]string) {
 	width := make([]int, len(header))
 	all := append([][]string{header}, rows...)
@@ -133,10 +139,18 @@ func (o *Output) Table(header []string, rows [][]string) {
 			if i > 0 {
 				row[j] = Line(cell)
 			}
-			width[j] = max(width[j], utf8.RuneCountInString(row[j]))
+			width[j] = max(width[j], columns(row[j]))
 		}
 	}
+	last, room := len(header)-1, o.width
+	for _, w := range width[:last] {
+		room -= w + 2
+	}
+	cut := o.width > 0 && header[last] == "SUBJECT"
 	for i, row := range all {
+		if cut {
+			row[last] = fit(row[last], max(room, leastSubject))
+		}
 		var b strings.Builder
 		for j, cell := range row {
 			if j > 0 {
@@ -144,7 +158,7 @@ func (o *Output) Table(header []string, rows [][]string) {
 			}
 			b.WriteString(cell)
 			if j < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", width[j]-utf8.RuneCountInString(cell)))
+				b.WriteString(strings.Repeat(" ", width[j]-columns(cell)))
 			}
 		}
 		line := strings.TrimRight(b.String(), " ")

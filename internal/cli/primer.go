@@ -64,6 +64,7 @@ Rules.
   post send human --act query -s "May I delete the old branch?"
 - Handle what obliges you: answer it, or refuse with a reason.
 - Give bodies on standard input or with -f FILE; -m is for short, plain text.
-- Ids may be shortened to their last characters. --json gives JSON.
+- Ids may be shortened to their last characters; "last" is the newest message
+  that you received. --json gives JSON.
 - Who am I: post where. More: post help, post help protocol.
 `

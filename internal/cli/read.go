@@ -17,7 +17,7 @@ func readCommand() Command {
 	return Command{
 		Name: "read", Summary: "show a message, and record it as read", Usage: "ID|next|last [--part N]",
 		Long: `next is the oldest unread message; with none it exits 6. Two processes of one
-agent never get the same one.
+agent never get the same one. last is the newest message that you received.
 
 Off a terminal the text stands between marks that nobody else can know, and a
 long one comes in parts of 16 KB at most: it counts as read when the last part
@@ -178,7 +178,7 @@ func printMessage(e *Env, o *mailbox.Opened, body string, part, parts int) {
 	}
 	if part == parts && !o.Mine {
 		if o.Item.Obliges {
-			e.Out.Say("next: post reply %s --act done|agree|refuse|inform, then post done %s", short(o.ID), short(o.ID))
+			e.Out.Say("next: post reply %s --act done|agree|refuse|inform; post done %s", short(o.ID), short(o.ID))
 		} else {
 			e.Out.Say("next: post done %s", short(o.ID))
 		}

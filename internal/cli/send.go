@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -55,12 +56,12 @@ func (s *send) run(ctx context.Context, e *Env, args []string) error {
 	if s.batch {
 		return s.runBatch(ctx, e, args)
 	}
-	if err := needArgs(e, args, 1, 2); err != nil {
+	if err := needArgs(e, args, 1, -1); err != nil {
 		return err
 	}
 	dash := len(args) == 2 && args[1] == "-"
-	if len(args) == 2 && !dash {
-		return usageError(e.name, "does not know what to do with "+quote(args[1]), "several recipients are one argument: a,b; the text is given with -m, -f or on standard input")
+	if len(args) > 1 && !dash {
+		return usageError(e.name, "does not know what to do with "+quote(args[1]), `several recipients are one argument: a,b; the text is given with -m "…", -f or on standard input`)
 	}
 	d, err := e.openDesk()
 	if err != nil {
@@ -176,6 +177,9 @@ func (d *desk) whyLeft(err error) string {
 		return routing(d.Office)
 	case mail.KindReadOnly:
 		return "this process may not write the office (a sandbox?); whoever runs post outside of it delivers the mail"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "it took longer than --wait"
 	}
 	return shortReason(err)
 }

@@ -22,7 +22,7 @@ func SystemEnv(version string) *Env {
 	host, _ := os.Hostname()
 	return &Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		StdinTTY: isTerminal(os.Stdin.Fd()), StdoutTTY: isTerminal(os.Stdout.Fd()),
+		StdinTTY: isTerminal(os.Stdin.Fd()), StdoutTTY: isTerminal(os.Stdout.Fd()), Width: terminalWidth(os.Stdout.Fd()),
 		StdoutShut: func() bool { return shut(os.Stdout) },
 		Getenv:     os.Getenv, Environ: os.Environ(), Dir: dir,
 		System: office.System{

@@ -10,7 +10,7 @@ import (
 
 func threadCommand() Command {
 	return Command{
-		Name: "thread", Summary: "show a conversation", Usage: "C|ID",
+		Name: "thread", Summary: "show a conversation", Usage: "C|ID|last",
 		Long: `Shows what you sent and received in a conversation, oldest first. Off a
 terminal long texts are cut; "post read ID" shows all of one. Nothing counts as
 read by this.`,

@@ -81,15 +81,16 @@ const exitText = `Exit codes
   0  done; for send: in the recipient's inbox, and noticed or not to be noticed
   1  nothing was stored, or the disk refused; doctor and verify: found something
   2  wrong usage
-  3  delivered, not yet surfaced: the recipient could not be woken. Do not resend
-  4  stored, not yet delivered: mail moves when somebody may route. Do not resend
+  3  delivered, not yet surfaced: nobody could be woken. Do not resend
+  4  stored, not yet delivered: it moves when somebody may route. Do not resend
   5  refused by a rule, an unknown name, or not allowed; nothing was stored
   6  nothing came: wait ran into its timeout, or nothing is unread (read next)
 
 Several recipients: the worst of theirs, in the order 1, 5, 4, 3, 0.
 
 With --json an error is one object on standard output:
-  {"v":1,"error":{"kind":…,"op":…,"addr":…,"id":…,"message":…,"hint":…,"exit":…}}
+  {"v":1,"error":{"kind":…,"op":…,"addr":…,"id":…,"message":…,"hint":…,
+   "exit":…}}
 The kind is stable; the message is for people.
 `
 

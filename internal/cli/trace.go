@@ -11,7 +11,7 @@ import (
 
 func traceCommand() Command {
 	return Command{
-		Name: "trace", Summary: "show the whole life of a message", Usage: "ID",
+		Name: "trace", Summary: "show the whole life of a message", Usage: "ID|last",
 		Long:  "Shows each step with its time and how it is known, where the message is now,\nand who owes what next.",
 		Setup: plain(runTrace),
 	}

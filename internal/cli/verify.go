@@ -17,7 +17,7 @@ import (
 
 func verifyCommand() Command {
 	return Command{
-		Name: "verify", Summary: "prove that journal, indexes, mailboxes, messages and transcripts agree",
+		Name: "verify", Summary: "prove that all that the office keeps agrees",
 		Usage: "[--head N:HASH]… [--all]",
 		Long: `Compares everything that the office keeps in several places with the journal,
 and names the first thing that does not agree; --all lists all of it. It changes
@@ -127,7 +127,7 @@ func (e *Env) verified(rep verify.Report, kept, all bool) {
 	head := fmt.Sprintf("%d:%s", rep.Head.N, rep.Head.Hash)
 	e.Out.Say("keep this elsewhere: %s", head)
 	if !kept {
-		e.Out.Say("then what was there before can be proved with: post verify --head %d:%s…", rep.Head.N, rep.Head.Hash[:8])
+		e.Out.Say("then post verify --head, with that behind it, proves later what was there")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 func waitCommand() Command {
 	return Command{
-		Name: "wait", Summary: "wait for a message", Usage: "[--reply-to ID | --conversation C | --from A] [--timeout DUR]",
+		Name: "wait", Summary: "wait for a message", Usage: "[--reply-to ID | --conversation C | --from A] [--timeout LONG]",
 		Long: `Prints one line about the first unread message that fits, at once if it is
 there already, and ends. With --reply-to it is the first answer to ID, read or
 not. Exits 6 if nothing came in time: wait again, or do something else first.`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
@@ -60,7 +61,7 @@ func runWhere(_ context.Context, e *Env, args []string) error {
 	}
 	me, err := e.Me(o)
 	if err != nil {
-		p.Nobody = &nobodyWhy{mail.KindOf(err), err.Error()}
+		p.Nobody = &nobodyWhy{mail.KindOf(err), strings.TrimPrefix(err.Error(), "find agent: ")}
 	} else {
 		p.Agent, p.AgentWhy, p.Mailbox = me.Name(), me.How, mailboxOf(o, me)
 	}

@@ -86,7 +86,11 @@ func New(tool, personCheck string, now time.Time) Office {
 // DecodeOffice parses postroom.toml.
 func DecodeOffice(data []byte) (Office, error) {
 	bad := func(key string, err error) (Office, error) {
-		return Office{}, &mail.Error{Op: "read " + OfficeFile, Kind: mail.KindCorrupt, Addr: key, Err: err, Hint: "mend that line; the defaults are in docs/spool-format.md §2"}
+		at := OfficeFile // every line that says this error names the file
+		if key != "" {
+			at += ": " + key
+		}
+		return Office{}, &mail.Error{Op: "read settings", Kind: mail.KindCorrupt, Addr: at, Err: err, Hint: "mend that line; the defaults are in docs/spool-format.md §2"}
 	}
 	o := Office{Policy: DefaultPolicy(), PersonCheck: PersonCheckFull}
 	settings, err := parseTOML(data)

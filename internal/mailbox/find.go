@@ -33,7 +33,8 @@ func (m *Mailbox) Find(ref string) (mail.ID, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", notFound(ref)
+		return "", &mail.Error{Op: "find message", Kind: mail.KindNotFound, Addr: mail.Neutralise(ref, false),
+			Err: errNoSuch, Hint: `ids are shortened to their last characters; see "post inbox --all"`}
 	case 1:
 		return found[0], nil
 	}

@@ -72,9 +72,11 @@ func (m *Mailbox) check(o *Opened, digest mail.Digest, done bool) error {
 	return nil
 }
 
+var errNoSuch = errors.New("there is no such message in this mailbox")
+
 func notFound(ref string) error {
 	return &mail.Error{Op: "find message", Kind: mail.KindNotFound, Addr: mail.Neutralise(ref, false),
-		Err: errors.New("there is no such message in this mailbox"), Hint: `see "post inbox --all"`}
+		Err: errNoSuch, Hint: `see "post inbox --all"`}
 }
 
 // Next gives the first unread message to show, under the mailbox lock, and

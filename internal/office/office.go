@@ -67,6 +67,9 @@ type Office struct {
 func Open(dir string, sys System) (*Office, error) {
 	fsys, err := sys.OpenFS(dir)
 	if err != nil {
+		if p := (*fs.PathError)(nil); errors.As(err, &p) {
+			err = p.Err // the path is named already
+		}
 		return nil, &mail.Error{Op: "open office", Kind: mail.KindNotFound, Addr: dir, Err: err,
 			Hint: `run "post init" to make one, or name one with --office`}
 	}

@@ -62,7 +62,7 @@ func audited(e *cli.Env) (*office.Office, *audit.Audit, error) {
 	}
 	if o.Config.Policy.Audit != "git" {
 		return nil, nil, e.Fail(mail.KindRule, o.Dir, errors.New("this office keeps no audit"),
-			`put audit = "git" under [policy] in its postroom.toml`)
+			`set audit = "git" under [policy] in its postroom.toml`)
 	}
 	return o, newAudit(e, o), nil
 }
@@ -107,6 +107,7 @@ func onlyIf(ok bool, c *audit.Commit) *audit.Commit {
 // auditReport is what `post audit status` prints.
 type auditReport struct {
 	audit.Status
+	V       int      `json:"v,omitempty"` // every object has one already; that of the state is another's
 	OK      bool     `json:"ok"`
 	Wrong   []string `json:"wrong"`
 	Remotes []string `json:"remotes"`
@@ -124,7 +125,7 @@ func runAuditStatus(ctx context.Context, e *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := auditReport{Status: s, Wrong: s.Wrong(), Remotes: append([]string{}, a.Remotes(ctx)...)}
+	r := auditReport{Status: s, Wrong: append([]string{}, s.Wrong()...), Remotes: append([]string{}, a.Remotes(ctx)...)}
 	r.OK = len(r.Wrong) == 0
 	if e.JSON {
 		e.Out.Object(r)

@@ -372,6 +372,9 @@ func TestAuditCommands(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.ok("post", "audit", "status", "--json")), &st); err != nil || !st.OK || st.Behind != 0 || st.Last.Head.N == 0 {
 		t.Fatalf("%+v %v", st, err)
 	}
+	if out := p.ok("post", "audit", "status", "--json"); strings.Count(out, `"v":`) != 1 || !strings.Contains(out, `"wrong":[]`) {
+		t.Error(out)
+	}
 	if out := p.ok("post", "audit", "status"); !strings.Contains(out, st.Last.ID) || !strings.Contains(out, "remote add keep URL") {
 		t.Fatal(out)
 	}
