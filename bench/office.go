@@ -20,7 +20,7 @@ func (b *bench) build() error {
 		to   *string
 		name string
 		pkg  string
-	}{{&b.post, "post", "./cmd/post"}, {&b.hello, "hello", "./bench/ref/hello"}, {&b.sender, "sender", "./bench/ref/sender"}} {
+	}{{&b.post, "post", "./cmd/post"}, {&b.postd, "postd", "./cmd/postd"}, {&b.hello, "hello", "./bench/ref/hello"}, {&b.sender, "sender", "./bench/ref/sender"}} {
 		*p.to = filepath.Join(bin, p.name)
 		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", *p.to, p.pkg)
 		if out, err := cmd.CombinedOutput(); err != nil {
