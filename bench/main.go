@@ -23,18 +23,24 @@ type options struct {
 	full   int
 	agents int
 	out    string
+	verify bool
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.dir, "dir", "", "where to work; the disk under it is measured (default: a temporary directory here)")
+	flag.StringVar(&o.dir, "dir", ".", "where to work, in a directory that is removed again; the disk under it is measured")
 	flag.IntVar(&o.rounds, "rounds", 7, "interleaved rounds of each measurement")
 	flag.StringVar(&o.only, "only", "", "only groups whose name contains this: start, throughput, batch, watch, parallel, full, memory")
-	flag.IntVar(&o.full, "full", 1_000_000, "archived messages of the full office")
+	flag.IntVar(&o.full, "full", 100_000, "archived messages of the full office; the goals are for 1000000, which takes some minutes to make")
 	flag.IntVar(&o.agents, "agents", 1000, "agents of the full office")
 	flag.StringVar(&o.out, "out", "", "also write the table to this file")
+	flag.BoolVar(&o.verify, "verify", false, "prove by post verify that the filled offices are sound")
+	quick := flag.Bool("quick", false, "see whether everything can be measured at all: 3 rounds, 20000 archived messages")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here")
 	flag.Parse()
+	if *quick {
+		o.rounds, o.full = 3, 20_000
+	}
 	if *profile != "" {
 		f, err := os.Create(*profile)
 		if err == nil {

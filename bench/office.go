@@ -6,8 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
-	"github.com/postroom/postroom/internal/cli"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
@@ -52,7 +52,7 @@ func (b *bench) makeOffice(name string, n int) (dir string, names []string, err 
 	if _, err := b.command(b.post, "init", dir, "--person-check", "off"); err != nil {
 		return "", nil, err
 	}
-	o, err := office.Open(dir, cli.SystemEnv("bench").System)
+	o, err := office.Open(dir, fillSystem(time.Now))
 	if err != nil {
 		return "", nil, err
 	}
@@ -67,10 +67,16 @@ func (b *bench) makeOffice(name string, n int) (dir string, names []string, err 
 		if err := box.Make(); err != nil {
 			return "", nil, err
 		}
-		if err := reg.Add(registry.Entry{Name: agent, AID: fmt.Sprintf("a-%012x", i), InboxPath: filepath.Join(dir, "agents", agent, "inbox"),
+		if err := reg.Add(registry.Entry{Name: agent, AID: aid(i), InboxPath: filepath.Join(dir, "agents", agent, "inbox"),
 			Transcript: "_inbox_" + agent + ".md", Notify: []string{"none"}, Joined: o.Sys.Now()}); err != nil {
 			return "", nil, err
 		}
 	}
-	return dir, names, reg.Save(o.FS)
+	if err := reg.Save(o.FS); err != nil {
+		return "", nil, err
+	}
+	return dir, names, settleDisk()
 }
+
+// aid is the stable id of agent i.
+func aid(i int) string { return fmt.Sprintf("a-%012x", i) }

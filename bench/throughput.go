@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -113,14 +114,24 @@ func inParallel(n int, do func(int) error) (time.Duration, error) {
 	return d, nil
 }
 
-// mailRound sends each*senders messages from as many mailboxes to one, while a
-// router drains. It ends when the last is durably in the inbox.
+// linger is how long a draining router waits for more before it does the
+// trailing work.
+const linger = 40 * time.Millisecond
+
+// mailRound sends each*senders messages from as many mailboxes to one, in a new
+// office.
 func (b *bench) mailRound(name string, senders, each int) (time.Duration, []time.Duration, error) {
 	dir, names, err := b.makeOffice(name, senders+1)
 	if err != nil {
 		return 0, nil, err
 	}
-	total := senders * each
+	return b.deliver(dir, names[0], names[1:], each, router.Options{All: true, Linger: linger})
+}
+
+// deliver sends each messages from every sender to one agent while a router
+// drains. It ends when the last is durably in the inbox.
+func (b *bench) deliver(dir, to string, senders []string, each int, opt router.Options) (time.Duration, []time.Duration, error) {
+	total := len(senders) * each
 	rec := &arrivals{sent: map[mail.ID]time.Time{}, left: total, done: make(chan struct{})}
 	ctx, stop := context.WithCancel(context.Background())
 	var routing sync.WaitGroup
@@ -130,14 +141,15 @@ func (b *bench) mailRound(name string, senders, each int) (time.Duration, []time
 		return 0, nil, err
 	}
 	var routeErr error
-	routing.Go(func() { routeErr = rec.route(ctx, o) })
+	opt.Delivered = rec.arrived
+	routing.Go(func() { routeErr = rec.route(ctx, o, opt) })
 	start := time.Now()
-	_, err = inParallel(senders, func(w int) error { return rec.send(dir, names[w+1], names[0], each) })
+	_, err = inParallel(len(senders), func(w int) error { return rec.send(dir, senders[w], to, each) })
 	if err == nil {
 		select {
 		case <-rec.done:
 		case <-time.After(time.Minute):
-			err = fmt.Errorf("%d messages never arrived", rec.left)
+			err = errors.New("not every message arrived")
 		}
 	}
 	d := time.Since(start)
@@ -170,7 +182,7 @@ func (a *arrivals) send(dir, from, to string, n int) error {
 	}
 	for i := range n {
 		begin := time.Now()
-		sent, err := m.Send(mailbox.Draft{To: []string{to}, Subject: "bench " + strconv.Itoa(i), Body: body})
+		sent, err := m.Send(mailbox.Draft{To: []string{to}, Subject: "bench " + strconv.Itoa(i), Body: body, Again: true})
 		if err != nil {
 			return err
 		}
@@ -184,10 +196,10 @@ func (a *arrivals) send(dir, from, to string, n int) error {
 	return nil
 }
 
-func (a *arrivals) route(ctx context.Context, o *office.Office) error {
+func (a *arrivals) route(ctx context.Context, o *office.Office, opt router.Options) error {
 	r := &router.Router{Office: o}
 	for ctx.Err() == nil {
-		_, err := r.Pass(ctx, router.Options{All: true, Linger: 40 * time.Millisecond, Delivered: a.arrived})
+		_, err := r.Pass(ctx, opt)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
