@@ -5,9 +5,10 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 PREFIX  ?= $(HOME)/.local
 FUZZTIME ?= 10s
+BENCHFLAGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build test lint race fuzz e2e bench demo man install cross clean help
+.PHONY: build test lint race fuzz e2e bench bench-quick demo man install cross clean help
 
 build: ## build bin/post and bin/postd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -34,8 +35,11 @@ fuzz: ## each fuzz target for FUZZTIME
 e2e: build ## whole programs: kill -9 at every system call, concurrency, faults
 	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e/...
 
-bench: build ## ratios against peers and physical limits, in one run (docs/bench.md)
-	$(GO) run ./bench
+bench: ## ratios against peers and physical limits, in one run (docs/bench.md)
+	$(GO) run ./bench $(BENCHFLAGS)
+
+bench-quick: ## the same, only to see that all can be measured
+	$(GO) run ./bench -quick
 
 demo: build ## two agents and a person, in a temporary office
 	@scripts/demo.sh
@@ -59,4 +63,4 @@ clean: ## remove what was built
 	rm -rf bin dist out
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## /{printf "%-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

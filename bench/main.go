@@ -4,14 +4,17 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -24,6 +27,7 @@ type options struct {
 	agents int
 	out    string
 	verify bool
+	keep   bool
 }
 
 func main() {
@@ -35,6 +39,7 @@ func main() {
 	flag.IntVar(&o.agents, "agents", 1000, "agents of the full office")
 	flag.StringVar(&o.out, "out", "", "also write the table to this file")
 	flag.BoolVar(&o.verify, "verify", false, "prove by post verify that the filled offices are sound")
+	flag.BoolVar(&o.keep, "keep", false, "leave the offices and programs where they are, to look into them")
 	quick := flag.Bool("quick", false, "see whether everything can be measured at all: 3 rounds, 20000 archived messages")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here")
 	flag.Parse()
@@ -72,17 +77,30 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(b.dir)
+	defer b.close()
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		b.close()
+		os.Exit(1)
+	}()
+	var errs []error
+	ran := 0
 	for _, g := range groups() {
 		if !strings.Contains(g.name, o.only) {
 			continue
 		}
 		fmt.Fprintln(os.Stderr, "measuring", g.name)
-		if err := g.run(b); err != nil {
-			return fmt.Errorf("%s: %w", g.name, err)
+		ran++
+		if err := g.run(b); err != nil { // what the others find is worth having
+			errs = append(errs, fmt.Errorf("%s: %w", g.name, err))
 		}
 	}
-	return b.report()
+	if ran == 0 {
+		return fmt.Errorf("no group's name contains %q", o.only)
+	}
+	return errors.Join(append(errs, b.report())...)
 }
 
 // bench is one run: where it works, its programs and what it found.
@@ -91,6 +109,18 @@ type bench struct {
 	post, postd, hello, sender string
 	stderr                     *os.File // of the programs
 	rows                       []row
+	load                       string // of the machine before the run
+}
+
+// close removes everything, at the very end: on some file systems removing much
+// makes what is created next many times slower.
+func (b *bench) close() {
+	b.stderr.Close()
+	if b.keep {
+		fmt.Fprintln(os.Stderr, "kept", b.dir)
+		return
+	}
+	os.RemoveAll(b.dir)
 }
 
 // row is one line of the table.
@@ -110,7 +140,7 @@ func newBench(o options) (*bench, error) {
 		return nil, err
 	}
 	o.dir = dir
-	b := &bench{options: o}
+	b := &bench{options: o, load: load()}
 	if b.stderr, err = os.OpenFile(filepath.Join(dir, "stderr"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		return nil, err
 	}
@@ -134,7 +164,8 @@ func (b *bench) note(what, figure, reference string, ratio float64) {
 
 func (b *bench) report() error {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s/%s, %d CPUs, %s, medians of %d interleaved rounds, %s\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), b.rounds, time.Now().UTC().Format("2006-01-02"))
+	fmt.Fprintf(&s, "%s/%s, %d CPUs (load %s to %s), %s, medians of %d interleaved rounds, %s\n\n", runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), b.load, load(), runtime.Version(), b.rounds, time.Now().UTC().Format(time.DateOnly))
 	s.WriteString("| what | measured | reference | ratio | goal | |\n|---|---|---|---|---|---|\n")
 	for _, r := range b.rows {
 		mark := "ok"
@@ -151,6 +182,17 @@ func (b *bench) report() error {
 		return nil
 	}
 	return os.WriteFile(b.out, []byte(s.String()), 0o644)
+}
+
+// load is the machine's load average over a minute: above a few tenths, others
+// are at work and the table says little.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
 }
 
 func median(d []time.Duration) time.Duration { return quantile(d, 0.5) }

@@ -132,7 +132,7 @@ func (b *bench) mailRound(name string, senders, each int) (time.Duration, []time
 // drains. It ends when the last is durably in the inbox.
 func (b *bench) deliver(dir, to string, senders []string, each int, opt router.Options) (time.Duration, []time.Duration, error) {
 	total := len(senders) * each
-	rec := &arrivals{sent: map[mail.ID]time.Time{}, left: total, done: make(chan struct{})}
+	rec := &arrivals{sent: map[mail.ID]time.Time{}, early: map[mail.ID]time.Time{}, left: total, done: make(chan struct{})}
 	ctx, stop := context.WithCancel(context.Background())
 	var routing sync.WaitGroup
 	o, err := office.Open(dir, cli.SystemEnv("bench").System)
@@ -165,7 +165,7 @@ func (b *bench) deliver(dir, to string, senders []string, each int, opt router.O
 type arrivals struct {
 	mu      sync.Mutex
 	sent    map[mail.ID]time.Time
-	early   []mail.ID
+	early   map[mail.ID]time.Time // arrived before its sender could write it down
 	latency []time.Duration
 	left    int
 	done    chan struct{}
@@ -189,8 +189,12 @@ func (a *arrivals) send(dir, from, to string, n int) error {
 		if sent[0].Err != nil {
 			return sent[0].Err
 		}
+		id := sent[0].Msg.ID
 		a.mu.Lock()
-		a.sent[sent[0].Msg.ID] = begin
+		a.sent[id] = begin
+		if at, ok := a.early[id]; ok {
+			a.latency = append(a.latency, at.Sub(begin))
+		}
 		a.mu.Unlock()
 	}
 	return nil
@@ -213,6 +217,8 @@ func (a *arrivals) arrived(res router.Result) {
 	defer a.mu.Unlock()
 	if t, ok := a.sent[res.ID]; ok {
 		a.latency = append(a.latency, now.Sub(t))
+	} else {
+		a.early[res.ID] = now
 	}
 	if a.left--; a.left == 0 {
 		close(a.done)
