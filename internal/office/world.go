@@ -161,12 +161,15 @@ func contains(list []string, s string) bool {
 // written by the lease holder, so a message can't claim its own count.
 func history(reg *registry.Registry, a Author, conversation string, now time.Time, seen []policy.Seen, w *policy.World) error {
 	most := len(seen) + historyLines
+	aids := map[string]string{} // the registry is searched from its start each time, and few write most
 	err := a.Box.ScanTraffic(func(l mail.Traffic) bool {
-		s := policy.Seen{Conversation: l.Conversation, Turns: l.Turns, Chain: l.Chain, Since: l.Since}
-		if from, ok := reg.Agent(l.From); ok {
-			s.FromAID = from.AID
+		aid, known := aids[l.From]
+		if !known {
+			from, _ := reg.Agent(l.From)
+			aid = from.AID
+			aids[l.From] = aid
 		}
-		seen = append(seen, s)
+		seen = append(seen, policy.Seen{Conversation: l.Conversation, FromAID: aid, Turns: l.Turns, Chain: l.Chain, Since: l.Since})
 		return len(seen) < most
 	})
 	w.Turns = policy.Turns(seen, conversation)
