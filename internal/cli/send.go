@@ -187,13 +187,18 @@ func (d *desk) whyLeft(err error) string {
 // retell adds to a duplicate's outcomes the last that is known of the first
 // copy: an agent that sends again wants to know whether it was read.
 func (d *desk) retell(list []outcome) {
+	lives := map[mail.ID]*mailbox.Life{} // a trace looks into every recipient's mailbox
 	for i := range list {
 		o := &list[i]
 		if o.State != stateDelivered && o.State != stateNotSurfaced {
 			continue
 		}
-		life, err := d.Trace(o.ID)
-		if err != nil {
+		life, known := lives[o.ID]
+		if !known {
+			life, _ = d.Trace(o.ID)
+			lives[o.ID] = life
+		}
+		if life == nil {
 			continue
 		}
 		for _, s := range life.Steps {
