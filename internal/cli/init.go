@@ -70,6 +70,7 @@ func runInit(e *Env, args []string, opt office.CreateOptions) error {
 			return err
 		}
 	}
+	e.accept(o.Dir)
 	e.warnFilesystem(o.Dir)
 	e.reportOffice(o, made, isDefault)
 	return nil

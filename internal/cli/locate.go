@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
@@ -12,7 +15,7 @@ import (
 func (e *Env) FindOffice() (dir, why string, err error) {
 	user := e.User()
 	session, _ := user.Session(e.SessionKey())
-	return identity.FindOffice(identity.OfficeQuery{
+	dir, why, err = identity.FindOffice(identity.OfficeQuery{
 		Flag: e.Globals.Office, Env: e.Getenv("POSTROOM_OFFICE"), Dir: e.Dir,
 		Session: session.Office, Workspace: func(dir string) string {
 			b, _ := user.Workspace(dir)
@@ -20,6 +23,19 @@ func (e *Env) FindOffice() (dir, why string, err error) {
 		},
 		Default: user.DefaultOffice,
 	})
+	if err == nil && strings.HasPrefix(why, identity.LocalOffice) && !user.Accepted(dir) {
+		return "", "", notAccepted(dir)
+	}
+	return dir, why, err
+}
+
+// notAccepted: an office runs the commands that its registry names, and whoever
+// can write a directory here or above can put one there. So one that is merely
+// found has to be this user's (docs/threat-model.md).
+func notAccepted(dir string) error {
+	return &mail.Error{Op: "find office", Kind: mail.KindForeign, Addr: dir,
+		Err:  errors.New("there is an office here that you have not made on this machine"),
+		Hint: `if you trust it, say so in a terminal of your own: post init ` + dir + `; or name another with --office DIR`}
 }
 
 // Office opens the office this command works in. It does not check whether

@@ -87,6 +87,7 @@ func (e *Env) moved(from, to string) error {
 			e.Warn("moved, but %v", err)
 		}
 	}
+	e.accept(to)
 	if e.JSON {
 		e.Out.Object(struct {
 			From string `json:"from,omitempty"`
@@ -115,7 +116,15 @@ func runOfficeFork(ctx context.Context, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	e.accept(o.Dir)
 	return e.forked(o, fresh)
+}
+
+// accept lets the office be used where it is found.
+func (e *Env) accept(dir string) {
+	if err := e.User().Accept(dir); err != nil {
+		e.Warn("%v; until then name the office with --office %s", err, dir)
+	}
 }
 
 func (e *Env) forked(o *office.Office, fresh []string) error {

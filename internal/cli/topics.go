@@ -103,7 +103,7 @@ first of these that says something:
   2. $POSTROOM_OFFICE
   3. what this session is bound to (by joining, or by the runtime's hook)
   4. what this workspace, or a directory above it, is bound to (by joining)
-  5. .postroom/ in this directory or one above
+  5. .postroom/ in this directory or one above, if you have made it (post init)
   6. your default office (made by "post init" without DIR)
 
 "post where" prints the answer and the reason. A relative path is made absolute

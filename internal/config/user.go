@@ -83,6 +83,16 @@ func (u User) BindWorkspace(dir string, b Binding) error {
 	return u.bind("workspaces", filepath.Clean(dir), b)
 }
 
+// Accept records that this user made the office in dir, or said that it is to be
+// used where it is found.
+func (u User) Accept(dir string) error { return u.bind("offices", dir, Binding{Office: dir}) }
+
+// Accepted reports whether Accept was called for dir.
+func (u User) Accepted(dir string) bool {
+	b, ok := u.read("offices", dir)
+	return ok && b.Office == dir
+}
+
 func entryName(key string) string { return string(mail.DigestOf([]byte(key)))[:24] + ".json" }
 
 func (u User) read(kind, key string) (Binding, bool) {
