@@ -92,8 +92,22 @@ func Furnish(fsys vfs.FS, dir string, sys System, opt CreateOptions) (made bool,
 	return true, nil
 }
 
+// private keeps everybody else out of a directory that was there before us
+// (design §3).
+func private(fsys vfs.FS) error {
+	if c, ok := fsys.(interface {
+		Chmod(name string, perm fs.FileMode) error
+	}); ok {
+		return c.Chmod(".", 0o700)
+	}
+	return nil
+}
+
 // furniture makes the directories and the mailboxes that every office has.
 func furniture(fsys vfs.FS) error {
+	if err := private(fsys); err != nil {
+		return err
+	}
 	for _, d := range Dirs() {
 		if err := fsys.Mkdir(d, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -294,5 +295,33 @@ func TestProbe(t *testing.T) {
 	}
 	if err := probe(vfs.NewMem(fixedNow)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A directory that was there before is closed to everybody else.
+func TestDirectoriesArePrivate(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir, box := filepath.Join(root, "office"), filepath.Join(root, "box")
+	for _, d := range []string{dir, box} {
+		if err := errors.Join(os.Mkdir(d, 0o777), os.Chmod(d, 0o777)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, _, err := Create(dir, realSystem(), CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.MakeOutside(box, "ann", "a-ann"); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{dir, box} {
+		fi, err := os.Stat(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if perm := fi.Mode().Perm(); perm != 0o700 && runtime.GOOS != "windows" {
+			t.Errorf("%s is %o", filepath.Base(d), perm)
+		}
 	}
 }

@@ -54,6 +54,9 @@ func (o *Office) furnishOutside(fsys vfs.FS, dir string, want Pointer) error {
 	if err != nil {
 		return err
 	}
+	if err := private(fsys); err != nil {
+		return outsideError(mail.KindStore, dir, err, "choose a directory of your own")
+	}
 	// The pointer first: it makes the directory ours before anything else is in it.
 	for _, f := range []struct{ name, text string }{{PointerFile, string(data) + "\n"}, {".gitignore", "*\n"}} {
 		if err := spool.Replace(fsys, ".", f.name, []byte(f.text)); err != nil {
