@@ -123,7 +123,7 @@ func (d *Dispatcher) entry(aid string) (registry.Entry, bool) {
 	if aid == "" {
 		return registry.Entry{}, false
 	}
-	reg, err := d.Office.Registry()
+	reg, err := d.Office.Book()
 	if err != nil {
 		return registry.Entry{}, false
 	}
@@ -206,7 +206,7 @@ func (d *Dispatcher) unread(name string) notify.Unread {
 }
 
 func (d *Dispatcher) recipients() []notify.Recipient {
-	reg, err := d.Office.Registry()
+	reg, err := d.Office.Book()
 	if err != nil {
 		return nil
 	}

@@ -33,7 +33,7 @@ type Mailbox struct {
 
 // Open opens the mailbox of an agent, or of human.
 func Open(o *office.Office, name string) (*Mailbox, error) {
-	reg, err := o.Registry()
+	reg, err := o.Book()
 	if err != nil {
 		return nil, err
 	}

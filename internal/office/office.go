@@ -59,7 +59,9 @@ type Office struct {
 
 	settings policy.Settings
 	mu       sync.Mutex
-	checked  time.Time         // when the office was last found to be this one
+	checked  time.Time          // when the office was last found to be this one
+	book     *registry.Registry // as last read, from the file bookIs
+	bookIs   fs.FileInfo
 	boxes    map[string]vfs.FS // mailboxes elsewhere, by directory
 }
 
@@ -176,8 +178,27 @@ func movedError(dir, to string) error {
 		Hint: "use --office " + to}
 }
 
-// Registry loads the address book.
+// Registry loads the address book, to be changed by its caller.
 func (o *Office) Registry() (*registry.Registry, error) { return registry.Load(o.FS) }
+
+// Book is the address book to be read. It is loaded again only when the file is
+// another one: saving renames, so another inode, size or time says so.
+func (o *Office) Book() (*registry.Registry, error) {
+	fi, err := o.FS.Lstat(registry.File)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err == nil && o.book != nil && vfs.SameFile(fi, o.bookIs) && fi.Size() == o.bookIs.Size() && fi.ModTime().Equal(o.bookIs.ModTime()) {
+		return o.book, nil
+	}
+	book, lerr := registry.Load(o.FS)
+	if lerr != nil {
+		return nil, lerr
+	}
+	if after, aerr := o.FS.Lstat(registry.File); err == nil && aerr == nil && vfs.SameFile(fi, after) && fi.ModTime().Equal(after.ModTime()) {
+		o.book, o.bookIs = book, fi
+	}
+	return book, nil
+}
 
 // Entry finds an agent by name or alias. Not known and known but unreadable for
 // now (KindStore) are different things: the first makes mail bounce.

@@ -72,7 +72,11 @@ func (p *pass) authors() []office.Author {
 	}
 	active := p.reg.Active()
 	start := int(uint64(p.now.UnixNano()/1000) % uint64(max(len(active), 1)))
-	for i := range min(Others, len(active)) {
+	look := Others
+	if len(active) <= small {
+		look = len(active)
+	}
+	for i := range min(look, len(active)) {
 		if e, ok := p.reg.EntryByAID(active[(start+i)%len(active)].AID); ok {
 			add(e)
 		}

@@ -16,7 +16,7 @@ import (
 // The waits between two tries for the lease.
 const (
 	firstWait = 500 * time.Microsecond
-	lastWait  = 20 * time.Millisecond
+	lastWait  = 5 * time.Millisecond
 	// elsewhere is how long who may not route looks whether somebody else does.
 	elsewhere = 500 * time.Millisecond
 )
@@ -92,7 +92,7 @@ func (d *drain) look(end bool) error {
 		return nil
 	}
 	o := d.router.Office
-	reg, err := o.Registry()
+	reg, err := o.Book()
 	if err != nil {
 		return err
 	}

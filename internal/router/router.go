@@ -42,8 +42,12 @@ const (
 	maxRounds = 64
 	// passBudget is how long a pass begins new rounds; then others get the lease.
 	passBudget = 2 * time.Second
-	// Others is how many outboxes besides its own a sender's pass looks at.
+	// Others is how many outboxes besides its own a sender's pass looks at, in an
+	// office too large to look at all of them.
 	Others = 8
+	// small is up to how many agents a sender's pass looks at every outbox: many
+	// senders at once are then served by one pass.
+	small = 48
 )
 
 // Router routes the mail of one office.
@@ -124,7 +128,7 @@ func (r *Router) Pass(ctx context.Context, opt Options) (Report, error) {
 
 func (r *Router) begin(opt Options) (*pass, error) {
 	o := r.Office
-	reg, err := o.Registry()
+	reg, err := o.Book()
 	if err != nil {
 		return nil, err
 	}
