@@ -16,7 +16,10 @@ import (
 // The waits between two tries for the lease.
 const (
 	firstWait = 500 * time.Microsecond
-	lastWait  = 5 * time.Millisecond
+	lastWait  = 10 * time.Millisecond
+	// lookEvery is how often a sender that waits for the lease looks for what is
+	// in the inbox and not retired yet.
+	lookEvery = 30 * time.Millisecond
 	// elsewhere is how long who may not route looks whether somebody else does.
 	elsewhere = 500 * time.Millisecond
 )
@@ -39,22 +42,30 @@ type drain struct {
 	left   map[mail.ID]*mail.Message
 	report func(Result)
 	total  Report
+	waited time.Duration
+	looked time.Duration // of the waiting, when look was called last
 }
 
 func (d *drain) run(ctx context.Context) (Report, error) {
-	waited := time.Duration(0)
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		if d.waited > 0 && d.gone() {
+			if err := d.look(false); err == nil && len(d.left) == 0 {
+				return d.total, nil // somebody else's pass did it all
+			}
+		}
 		rep, err := d.router.Pass(ctx, Options{Own: d.author.Tag(), Delivered: d.take})
 		d.total.Wake = append(d.total.Wake, rep.Wake...)
 		d.total.Results = append(d.total.Results, rep.Results...)
 		kind := mail.KindOf(err)
-		if ferr := d.look(false); ferr != nil && err == nil { // whatever stopped our pass, somebody else's may have done it
+		if kind == mail.KindBusy && d.waited < d.looked+lookEvery && !d.gone() {
+			// Many wait for one: what nobody has retired is looked for now and then.
+		} else if ferr := d.look(false); ferr != nil && err == nil { // whatever stopped our pass, somebody else's may have done it
 			err = ferr
 		}
 		if len(d.left) == 0 {
 			return d.total, nil
 		}
-		if kind != mail.KindBusy && (kind != mail.KindReadOnly || waited >= elsewhere) {
+		if kind != mail.KindBusy && (kind != mail.KindReadOnly || d.waited >= elsewhere) {
 			if err == nil {
 				err = &mail.Error{Op: "deliver", Kind: mail.KindDelivery, Err: errors.New("it waits in the outbox"), Hint: `run "post doctor"`}
 			}
@@ -64,9 +75,20 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 		case <-ctx.Done():
 			return d.total, errors.Join(err, d.look(true))
 		case <-time.After(wait):
-			waited += wait
+			d.waited += wait
 		}
 	}
+}
+
+// gone reports whether any of the messages has left the outbox.
+func (d *drain) gone() bool {
+	b := d.author.Box
+	for id := range d.left {
+		if _, err := b.FS.Lstat(b.Path(spool.Outbox, spool.FileName(id))); errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }
 
 // take reports what a pass of our own did.
@@ -91,6 +113,7 @@ func (d *drain) look(end bool) error {
 	if len(d.left) == 0 {
 		return nil
 	}
+	d.looked = d.waited
 	o := d.router.Office
 	reg, err := o.Book()
 	if err != nil {
