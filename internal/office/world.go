@@ -13,7 +13,7 @@ import (
 )
 
 // historyLines bounds how far back in an inbox the fuse looks.
-const historyLines = 400
+const historyLines = 200
 
 // Author is who writes: an agent with a mailbox, a person, or the office.
 type Author struct {

@@ -54,9 +54,16 @@ type delivery struct {
 // authors lists whose outboxes this pass looks at: its own first, people and
 // the office, then all others or a few of them, another few each time.
 func (p *pass) authors() []office.Author {
+	if p.looked == nil {
+		p.looked = slices.Clip(p.chooseAuthors()) // callers append to it
+	}
+	return p.looked
+}
+
+func (p *pass) chooseAuthors() []office.Author {
 	var list []office.Author
 	add := func(e registry.Entry) {
-		if a, err := p.o.Author(e); err == nil && !hasAuthor(list, a.Tag()) {
+		if a, err := p.o.Author(e); err == nil {
 			list = append(list, a)
 		}
 	}
@@ -66,7 +73,9 @@ func (p *pass) authors() []office.Author {
 	list = append(list, p.officeAuthors()...)
 	if p.opt.All {
 		for _, e := range p.reg.Entries() {
-			add(e)
+			if e.AID != p.opt.Own {
+				add(e)
+			}
 		}
 		return list
 	}
@@ -77,7 +86,7 @@ func (p *pass) authors() []office.Author {
 		look = len(active)
 	}
 	for i := range min(look, len(active)) {
-		if e, ok := p.reg.EntryByAID(active[(start+i)%len(active)].AID); ok {
+		if e, ok := p.reg.EntryByAID(active[(start+i)%len(active)].AID); ok && e.AID != p.opt.Own {
 			add(e)
 		}
 	}

@@ -100,6 +100,7 @@ type pass struct {
 	locked   map[string]bool // authors who hold their mailbox lock
 	steps    int             // how much has moved in this pass
 	wrote    bool            // the pass itself put mail into an outbox
+	looked   []office.Author // whose outboxes this pass looks at
 }
 
 // file names one file of a mailbox, by its author's tag and its path there.
