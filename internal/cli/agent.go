@@ -228,6 +228,6 @@ func (e *Env) openRegistry() (*office.Office, *registry.Registry, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	reg, err := o.Registry()
+	reg, err := o.Book()
 	return o, reg, err
 }

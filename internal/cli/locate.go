@@ -52,7 +52,7 @@ func (e *Env) Office() (*office.Office, error) {
 // was given, who passed the person check. An agent's session that only its
 // place tells is bound to the agent from now on (design §11).
 func (e *Env) Me(o *office.Office) (identity.Me, error) {
-	reg, err := o.Registry()
+	reg, err := o.Book()
 	if err != nil {
 		return identity.Me{}, err
 	}
@@ -71,7 +71,7 @@ func (e *Env) MeIn(o *office.Office, reg *registry.Registry) (identity.Me, error
 		session = config.Binding{}
 	}
 	me, err := identity.Resolve(identity.Claim{
-		Book: reg, Dir: identity.Absolute(e.Dir, "."), As: e.As, Env: e.Getenv("POSTROOM_AGENT"), Session: session,
+		Book: reg, Dir: e.Dir, As: e.As, Env: e.Getenv("POSTROOM_AGENT"), Session: session,
 		Surroundings: func() (string, bool) { return identity.Surroundings(e.Getenv, e.Procs) },
 		Held:         func(aid string) bool { return e.heldByOther(o, aid) },
 	})

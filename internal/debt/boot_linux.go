@@ -1,16 +1,17 @@
 package debt
 
 import (
-	"os"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // BootClock returns the id of this boot and the time since it, sleep included.
 func BootClock() (bootID string, d time.Duration, ok bool) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	b, err := vfs.ReadSystem("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", 0, false
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // System returns the process tree of this machine, read from /proc.
@@ -47,7 +49,7 @@ type stat struct {
 }
 
 func readStat(pid int) (stat, bool) {
-	data, err := os.ReadFile(procFile(pid, "stat"))
+	data, err := vfs.ReadSystem(procFile(pid, "stat"))
 	if err != nil {
 		return stat{}, false
 	}

@@ -123,7 +123,8 @@ func (c Claim) byWorkspace() (Me, error) {
 	if oneShot {
 		return Me{}, c.nobody("a one-shot session speaks for no agent by standing in its workspace", entries)
 	}
-	for d := filepath.Clean(c.Dir); ; d = filepath.Dir(d) {
+	c.Dir = Absolute(c.Dir, ".")
+	for d := c.Dir; ; d = filepath.Dir(d) {
 		found, others := at(d, runtime, entries)
 		switch {
 		case len(found) == 1 && c.Held != nil && c.Held(found[0].AID):

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// chunk is how much of a file's end is read at a time when looking backwards.
-	chunk = 64 << 10
+	// firstChunk and chunk are how much of a file's end is read at a time when
+	// looking backwards: nearly always the last line is all that is asked for.
+	firstChunk = 4 << 10
+	chunk      = 64 << 10
 	// maxLine is the longest line that can be one of ours, in bytes; what is
 	// longer is passed over without being kept in memory.
 	maxLine = 2 * mail.MaxSize
@@ -118,9 +120,10 @@ func soundTail(f vfs.File) (size int64, seq uint64, err error) {
 func backwards(f vfs.File, size, reach int64, fn func(line []byte, start, end int64, whole bool) bool) error {
 	var rest []byte // from pos on, up to end but for what is over
 	end, over := size, false
-	pos := size
+	pos, step := size, int64(firstChunk)
 	for pos > max(0, size-reach) {
-		n := min(int64(chunk), pos)
+		n := min(step, pos)
+		step = min(4*step, chunk)
 		pos -= n
 		buf := make([]byte, n, int(n)+len(rest))
 		if _, err := io.ReadFull(io.NewSectionReader(f, pos, n), buf); err != nil {

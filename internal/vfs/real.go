@@ -10,42 +10,6 @@ import (
 // Path implements FS.
 func (r *Real) Path(name string) string { return filepath.Join(r.path, filepath.FromSlash(name)) }
 
-// OpenFile implements FS.
-func (r *Real) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	f, err := r.open(name, flag, perm)
-	if err != nil {
-		return nil, pathError("open", name, err)
-	}
-	return realFile{f}, nil
-}
-
-// ReadNames implements FS.
-func (r *Real) ReadNames(name string) ([]string, error) {
-	f, err := r.open(name, os.O_RDONLY|directory, 0)
-	if err != nil {
-		return nil, pathError("readnames", name, err)
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	return names, pathError("readnames", name, err)
-}
-
-// realFile is an open file of the operating system.
-type realFile struct{ *os.File }
-
-func (f realFile) TryLock() (bool, error) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return false, pathError("lock", f.Name(), err)
-	}
-	var held bool
-	var lockErr error
-	if err := raw.Control(func(fd uintptr) { held, lockErr = tryLock(fd) }); err != nil {
-		return false, pathError("lock", f.Name(), err)
-	}
-	return held, pathError("lock", f.Name(), lockErr)
-}
-
 // openable says whether a file of this mode may be opened with these flags.
 func openable(mode fs.FileMode, flag int) error {
 	switch {

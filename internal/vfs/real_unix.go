@@ -45,12 +45,24 @@ func OpenReal(dir string) (*Real, error) {
 // Close closes the root. No other call may be running; open files stay open.
 func (r *Real) Close() error { return pathError("close", r.path, unix.Close(r.fd)) }
 
-func (r *Real) open(name string, flag int, perm fs.FileMode) (*os.File, error) {
+// OpenFile implements FS.
+func (r *Real) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	fd, err := r.openFD(name, flag|unix.O_NONBLOCK, perm)
 	if err != nil {
-		return nil, err
+		return nil, pathError("open", name, err)
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	return newFile(fd, name, flag), nil
+}
+
+// ReadNames implements FS.
+func (r *Real) ReadNames(name string) ([]string, error) {
+	fd, err := r.openFD(name, os.O_RDONLY|directory, 0)
+	if err != nil {
+		return nil, pathError("readnames", name, err)
+	}
+	defer unix.Close(fd)
+	names, err := readNames(fd)
+	return names, pathError("readnames", name, err)
 }
 
 // openFD opens name and checks that it is what may be opened.
@@ -205,10 +217,10 @@ func (r *Real) Chmod(name string, perm fs.FileMode) error {
 	defer r.release(at)
 	err = unix.Fchmodat(at.dir, at.base, uint32(perm.Perm()), unix.AT_SYMLINK_NOFOLLOW)
 	if err == unix.EOPNOTSUPP || err == unix.ENOSYS { // Linux before 6.6
-		var f *os.File
-		if f, err = r.open(name, os.O_RDONLY, 0); err == nil {
-			err = f.Chmod(perm.Perm())
-			f.Close()
+		var fd int
+		if fd, err = r.openFD(name, os.O_RDONLY|unix.O_NONBLOCK, 0); err == nil {
+			err = unix.Fchmod(fd, uint32(perm.Perm()))
+			unix.Close(fd)
 		}
 	}
 	return pathError("chmod", name, err)
@@ -221,11 +233,7 @@ func (r *Real) SyncDir(name string) error {
 		return pathError("sync", name, err)
 	}
 	defer unix.Close(fd)
-	for {
-		if err = unix.Fsync(fd); err != unix.EINTR {
-			return pathError("sync", name, err)
-		}
-	}
+	return pathError("sync", name, again(func() error { return unix.Fsync(fd) }))
 }
 
 // entry is a name taken apart: the open directory that holds it, and its name
@@ -280,17 +288,6 @@ func openat(dir int, name string, flag int, perm uint32) (int, error) {
 	}
 }
 
-// Stat returns the same kind of FileInfo as Lstat.
-func (f realFile) Stat() (fs.FileInfo, error) {
-	fi, err := f.File.Stat()
-	if err != nil {
-		return nil, err
-	}
-	st := fi.Sys().(*syscall.Stat_t)
-	sys := Sys{Dev: uint64(st.Dev), Ino: st.Ino, Nlink: int(st.Nlink), Others: int(st.Uid) != os.Geteuid()}
-	return info{path.Base(f.Name()), fi.Size(), fi.Mode(), fi.ModTime(), sys}, nil
-}
-
 func statInfo(base string, st *unix.Stat_t) fs.FileInfo {
 	sys := Sys{Dev: uint64(st.Dev), Ino: st.Ino, Nlink: int(st.Nlink), Others: int(st.Uid) != os.Geteuid()}
 	return info{base, st.Size, mode(st), time.Unix(st.Mtim.Unix()), sys}
@@ -311,18 +308,6 @@ func mode(st *unix.Stat_t) fs.FileMode {
 		return perm | fs.ModeSocket
 	}
 	return perm | fs.ModeDevice
-}
-
-func tryLock(fd uintptr) (bool, error) {
-	for {
-		switch err := unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB); err {
-		case unix.EINTR:
-		case unix.EWOULDBLOCK:
-			return false, nil
-		default:
-			return err == nil, err
-		}
-	}
 }
 
 // IsReadOnly reports whether err says that the file system is mounted read-only.

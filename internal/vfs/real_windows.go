@@ -52,6 +52,42 @@ func (r *Real) open(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return r.root.OpenFile(name, flag, perm)
 }
 
+// OpenFile implements FS.
+func (r *Real) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := r.open(name, flag, perm)
+	if err != nil {
+		return nil, pathError("open", name, err)
+	}
+	return realFile{f}, nil
+}
+
+// ReadNames implements FS.
+func (r *Real) ReadNames(name string) ([]string, error) {
+	f, err := r.open(name, os.O_RDONLY|directory, 0)
+	if err != nil {
+		return nil, pathError("readnames", name, err)
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	return names, pathError("readnames", name, err)
+}
+
+// realFile is an open file of the operating system.
+type realFile struct{ *os.File }
+
+func (f realFile) TryLock() (bool, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return false, pathError("lock", f.Name(), err)
+	}
+	var held bool
+	var lockErr error
+	if err := raw.Control(func(fd uintptr) { held, lockErr = tryLock(fd) }); err != nil {
+		return false, pathError("lock", f.Name(), err)
+	}
+	return held, pathError("lock", f.Name(), lockErr)
+}
+
 // Mkdir implements FS.
 func (r *Real) Mkdir(name string, perm fs.FileMode) error {
 	err := r.check(name)
@@ -157,3 +193,6 @@ func IsReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROT
 func IsFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
+
+// ReadSystem reads a small file of the system itself.
+func ReadSystem(name string) ([]byte, error) { return os.ReadFile(name) }
