@@ -8,7 +8,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build test lint race fuzz e2e bench bench-quick demo man install cross clean help
+.PHONY: build test lint race fuzz e2e e2e-runtimes bench bench-quick demo man install cross clean help
 
 build: ## build bin/post and bin/postd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -33,7 +33,11 @@ fuzz: ## each fuzz target for FUZZTIME
 	  done; done
 
 e2e: build ## whole programs: kill -9 at every system call, concurrency, faults
-	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e/...
+	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e
+	$(MAKE) e2e-runtimes
+
+e2e-runtimes: ## the real coding CLIs, pinned, against a scripted model (e2e/README.md)
+	cd e2e/runtimes && $(GO) test -tags e2e -count=1 -timeout 30m
 
 bench: ## ratios against peers and physical limits, in one run (docs/bench.md)
 	$(GO) run ./bench $(BENCHFLAGS)
@@ -63,4 +67,4 @@ clean: ## remove what was built
 	rm -rf bin dist out
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,93 @@
+//go:build e2e && linux
+
+package runtimes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/postroom/postroom/e2e/stubmodel"
+)
+
+const everyCLI = "claude codex gemini opencode qwen copilot"
+
+// The CLI asks the model and shows what it said.
+func TestHeadless(t *testing.T) {
+	t.Parallel()
+	on(t, everyCLI, func(t *testing.T, c cli) {
+		u := newUser(t, stubmodel.Steps(stubmodel.Say("hello from the stub")))
+		s := u.sit("coder", c)
+		r := s.ask("hi there")
+		if r.exit != 0 || !strings.Contains(r.out, "hello from the stub") {
+			t.Fatalf("%v", r)
+		}
+		turns := u.model.Turns("coder")
+		if len(turns) != 1 || !turns[0].NewestHas("hi there") {
+			t.Fatalf("%d turns", len(turns))
+		}
+	})
+}
+
+// The model has the CLI run post, and sees what it printed.
+func TestHeadlessShell(t *testing.T) {
+	t.Parallel()
+	on(t, everyCLI, func(t *testing.T, c cli) {
+		u := newUser(t, stubmodel.Steps(stubmodel.Shell("post inbox --as coder"), stubmodel.Say("looked")))
+		s := u.sit("coder", c)
+		s.join()
+		u.mail("coder", "a subject", "a body")
+		r := s.ask("look at your mail")
+		if r.exit != 0 || !strings.Contains(r.out, "looked") {
+			t.Fatalf("%v", r)
+		}
+		turns := u.model.Turns("coder")
+		if len(turns) != 2 {
+			t.Fatalf("%d turns", len(turns))
+		}
+		results := turns[1].Results()
+		if len(results) != 1 || !strings.Contains(results[0].Text, "a subject") {
+			t.Fatalf("%v", results)
+		}
+	})
+}
+
+// The CLI comes up in a terminal, takes a prompt, runs post, and shows the answer.
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	on(t, everyCLI, func(t *testing.T, c cli) {
+		u := newUser(t, stubmodel.Rules(
+			stubmodel.Rule{When: "look at your mail", Then: stubmodel.Shell("post inbox --as coder")},
+			stubmodel.Rule{Then: stubmodel.Say("that was the inbox")}))
+		s := u.sit("coder", c)
+		s.join()
+		u.mail("coder", "a subject", "a body")
+		term := s.open()
+		term.prompt("look at your mail")
+		u.await("the result of post inbox", func(r stubmodel.Request) bool {
+			return len(r.Results()) == 1 && strings.Contains(r.Results()[0].Text, "a subject")
+		})
+		term.shows("that was the inbox")
+	})
+}
+
+// Two CLIs of one user, in two repositories, with one model: neither gets what
+// is meant for the other, and a turn can be held open.
+func TestTwoCLIs(t *testing.T) {
+	t.Parallel()
+	note(t, "claude+codex")
+	open := make(chan struct{})
+	u := newUser(t, stubmodel.Rules(
+		stubmodel.Rule{Agent: "ada", Then: stubmodel.Say("I am ada").After(open)},
+		stubmodel.Rule{Agent: "bob", Then: stubmodel.Say("I am bob")}))
+	ada, bob := u.sit("ada", pick(t, "claude")), u.sit("bob", pick(t, "codex"))
+	term := ada.open()
+	term.prompt("who are you")
+	if r := bob.ask("and you"); !strings.Contains(r.out, "I am bob") {
+		t.Fatalf("%v", r)
+	}
+	if strings.Contains(term.screen(), "I am ada") {
+		t.Fatal("the turn was not held open")
+	}
+	close(open)
+	term.shows("I am ada")
+}
