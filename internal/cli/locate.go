@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
@@ -15,27 +12,7 @@ import (
 func (e *Env) FindOffice() (dir, why string, err error) {
 	user := e.User()
 	session, _ := user.Session(e.SessionKey())
-	dir, why, err = identity.FindOffice(identity.OfficeQuery{
-		Flag: e.Globals.Office, Env: e.Getenv("POSTROOM_OFFICE"), Dir: e.Dir,
-		Session: session.Office, Workspace: func(dir string) string {
-			b, _ := user.Workspace(dir)
-			return b.Office
-		},
-		Default: user.DefaultOffice,
-	})
-	if err == nil && strings.HasPrefix(why, identity.LocalOffice) && !user.Accepted(dir) {
-		return "", "", notAccepted(dir)
-	}
-	return dir, why, err
-}
-
-// notAccepted: an office runs the commands that its registry names, and whoever
-// can write a directory here or above can put one there. So one that is merely
-// found has to be this user's (docs/threat-model.md).
-func notAccepted(dir string) error {
-	return &mail.Error{Op: "find office", Kind: mail.KindForeign, Addr: dir,
-		Err:  errors.New("there is an office here that you have not made on this machine"),
-		Hint: `if you trust it, say so in a terminal of your own: post init ` + dir + `; or name another with --office DIR`}
+	return identity.Locate(user, e.Globals.Office, e.Getenv("POSTROOM_OFFICE"), e.Dir, session)
 }
 
 // Office opens the office this command works in. It does not check whether
@@ -75,24 +52,26 @@ func (e *Env) MeIn(o *office.Office, reg *registry.Registry) (identity.Me, error
 		Surroundings: func() (string, bool) { return identity.Surroundings(e.Getenv, e.Procs) },
 		Held:         func(aid string) bool { return e.heldByOther(o, aid) },
 	})
-	if err == nil && me.ByWorkspace && !bound {
+	if err == nil && me.ByWorkspace && (!bound || identity.IsGuest(session)) {
 		_ = e.hold(o, me.Entry) // where the state cannot be written, the place still tells
 	}
 	return me, err
 }
 
-// holderKey is where the user's state keeps which session speaks as an agent.
-func holderKey(o *office.Office, aid string) string { return "holder:" + o.Config.ID + ":" + aid }
+// roll keeps which session speaks as which agent of o.
+func (e *Env) roll(o *office.Office) identity.Roll {
+	return identity.Roll{User: e.User(), Office: o.Dir, OfficeID: o.Config.ID}
+}
 
 // heldByOther reports whether another live session speaks as the agent. It
 // asks for agents' sessions only: a person's shell and scripts are free.
 func (e *Env) heldByOther(o *office.Office, aid string) bool {
-	now, ok := identity.CurrentHolder(e.Getenv, e.Procs)
-	if !ok {
+	h, ok := e.roll(o).Holder(aid)
+	if !ok || h.Key == e.SessionKey() {
 		return false
 	}
-	b, ok := e.User().Session(holderKey(o, aid))
-	return ok && identity.ParseHolder(b.Name).Blocks(now, e.Procs)
+	now, ok := identity.CurrentHolder(e.Getenv, e.Procs)
+	return ok && h.Blocks(now, e.Procs)
 }
 
 // hold binds this session, if it is an agent's, to the agent.
@@ -101,15 +80,8 @@ func (e *Env) hold(o *office.Office, r registry.Entry) error {
 	if !ok {
 		return nil
 	}
-	user, b := e.User(), config.Binding{Office: o.Dir, Agent: r.AID, Name: r.Name}
-	if err := user.BindSession(now.Key, b); err != nil {
-		return err
-	}
-	b.Name = now.Text()
-	return user.BindSession(holderKey(o, r.AID), b)
+	return e.roll(o).Hold(now, r.AID, r.Name)
 }
 
 // release forgets which session speaks as the agent.
-func (e *Env) release(o *office.Office, r registry.Entry) error {
-	return e.User().BindSession(holderKey(o, r.AID), config.Binding{Office: o.Dir, Agent: r.AID})
-}
+func (e *Env) release(o *office.Office, r registry.Entry) error { return e.roll(o).Release(r.AID) }

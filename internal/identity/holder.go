@@ -20,13 +20,8 @@ func CurrentHolder(getenv func(string) string, procs ProcessTree) (Holder, bool)
 	if h.Key == "" || strings.HasPrefix(h.Key, terminalPrefix) || runtime == "" {
 		return Holder{}, false
 	}
-	for p := range Parents(procs) {
-		if r := runtimeOf(p); r != "" {
-			if r != "codex" { // its daemon runs every session
-				h.PID, h.Start = p.PID, p.Start
-			}
-			break
-		}
+	if p, shared, ok := RuntimeProcess(runtime, getenv, procs); ok && !shared {
+		h.PID, h.Start = p.PID, p.Start
 	}
 	return h, true
 }

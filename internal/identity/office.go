@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/mail"
 )
 
@@ -52,6 +54,26 @@ func FindOffice(q OfficeQuery) (dir, why string, err error) {
 	return "", "", &mail.Error{Op: "find office", Kind: mail.KindNotFound,
 		Err:  errors.New("none is bound here, none is named and there is no default"),
 		Hint: `run "post init" to make one, or name one with --office DIR`}
+}
+
+// Locate is FindOffice with what this user's state says. An office that is
+// merely found has to be this user's: an office runs the commands that its
+// registry names, and whoever can write a directory here or above can put one
+// there (docs/threat-model.md).
+func Locate(user config.User, flag, env, dir string, session config.Binding) (office, why string, err error) {
+	office, why, err = FindOffice(OfficeQuery{Flag: flag, Env: env, Dir: dir, Session: session.Office,
+		Workspace: func(dir string) string {
+			b, _ := user.Workspace(dir)
+			return b.Office
+		},
+		Default: user.DefaultOffice,
+	})
+	if err == nil && strings.HasPrefix(why, LocalOffice) && !user.Accepted(office) {
+		return "", "", &mail.Error{Op: "find office", Kind: mail.KindForeign, Addr: office,
+			Err:  errors.New("there is an office here that you have not made on this machine"),
+			Hint: `if you trust it, say so in a terminal of your own: post init ` + office + `; or name another with --office DIR`}
+	}
+	return office, why, err
 }
 
 // Absolute makes path absolute, seen from dir, and resolves its symlinks as far

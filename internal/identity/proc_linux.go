@@ -72,3 +72,24 @@ func parseStat(text string) (stat, bool) {
 }
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+
+// In lists processes by their working directory.
+func (l linux) In(dir string) (out []Process) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if at, err := os.Readlink(procFile(pid, "cwd")); err != nil || at != dir {
+			continue
+		}
+		if p, ok := l.Process(pid); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}

@@ -28,8 +28,7 @@ type Claim struct {
 	// Surroundings is asked only where the workspace has to decide; it may be
 	// nil. See the function of that name.
 	Surroundings func() (runtime string, oneShot bool)
-	// Held says, where the workspace decides, whether another live session
-	// speaks as the agent; it may be nil.
+	// Held says whether another live session speaks as the agent; it may be nil.
 	Held func(aid string) bool
 }
 
@@ -84,6 +83,10 @@ func (c Claim) bound() (Me, error) {
 			return Me{}, identityError(said[0], said[1]+" disagrees with this session, which is "+e.Name,
 				"leave out "+said[1]+"; a session speaks for its own agent only")
 		}
+	}
+	if c.Held != nil && c.Held(e.AID) {
+		return Me{}, identityError(e.Name, "another live session speaks as it now",
+			`run "post join NAME" with another name; or, if this one shall be `+e.Name+`, a person can run "post join `+e.Name+` --takeover" when that one has ended`)
 	}
 	return active(e, "this session is bound to it")
 }

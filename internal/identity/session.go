@@ -14,15 +14,11 @@ const terminalPrefix = "tty:"
 
 // SessionKey names the session that this process belongs to: what a hook said
 // in $POSTROOM_SESSION, else the runtime's own session id, else the controlling
-// terminal; "" if there is none of them. Equal keys are one session.
+// terminal; "" if there is none of them. Where one runtime runs inside another,
+// it is the inner one's. Equal keys are one session.
 func SessionKey(getenv func(string) string, procs ProcessTree) string {
-	if key := getenv(SessionEnv); key != "" {
+	if key := saidKey(getenv, procs); key != "" {
 		return key
-	}
-	for _, m := range markers() {
-		if id := getenv(m.env); m.session && id != "" {
-			return SessionKeyOf(m.runtime, id)
-		}
 	}
 	if procs == nil {
 		return ""

@@ -15,6 +15,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -75,13 +76,16 @@ type Session struct {
 // Read returns what the mailbox says of its agent's session. A file that is
 // missing, torn, too large, of a newer version or of an unknown state says
 // nothing: false without an error.
-func Read(box vfs.FS) (Session, bool, error) {
-	f, err := box.OpenFile(File, os.O_RDONLY, 0)
+func Read(box vfs.FS) (Session, bool, error) { return ReadIn(box, ".") }
+
+// ReadIn is Read of the mailbox in the directory dir of a file system.
+func ReadIn(box vfs.FS, dir string) (Session, bool, error) {
+	f, err := box.OpenFile(path.Join(dir, File), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, vfs.ErrNotRegular) {
 		return Session{}, false, nil
 	}
 	if err != nil {
-		return Session{}, false, storeError("read", box, err)
+		return Session{}, false, storeError("read", box, dir, err)
 	}
 	defer f.Close()
 	if fi, err := f.Stat(); err == nil && fi.IsDir() {
@@ -89,7 +93,7 @@ func Read(box vfs.FS) (Session, bool, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
-		return Session{}, false, storeError("read", box, err)
+		return Session{}, false, storeError("read", box, dir, err)
 	}
 	var s Session
 	if len(data) > maxSize || json.Unmarshal(data, &s) != nil || !s.sound() {
@@ -103,27 +107,30 @@ func (s Session) sound() bool {
 }
 
 // Write replaces the file. V is set here.
-func Write(box vfs.FS, s Session) error {
+func Write(box vfs.FS, s Session) error { return WriteIn(box, ".", s) }
+
+// WriteIn is Write in the mailbox in the directory dir of a file system.
+func WriteIn(box vfs.FS, dir string, s Session) error {
 	s.V = version
 	if !s.sound() {
-		return storeError("write", box, errors.New("the session has no runtime, id or known state"))
+		return storeError("write", box, dir, errors.New("the session has no runtime, id or known state"))
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
-		return storeError("write", box, err)
+		return storeError("write", box, dir, err)
 	}
-	tmp := tempName()
+	tmp := path.Join(dir, tempName())
 	f, err := box.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return storeError("write", box, err)
+		return storeError("write", box, dir, err)
 	}
 	_, err = f.Write(append(data, '\n'))
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = box.Rename(tmp, File)
+		err = box.Rename(tmp, path.Join(dir, File))
 	}
 	if err != nil {
 		box.Remove(tmp)
-		return storeError("write", box, err)
+		return storeError("write", box, dir, err)
 	}
 	return nil
 }
@@ -135,7 +142,7 @@ func tempName() string {
 	return ".tmp-" + hex.EncodeToString(b[:]) + "-" + File
 }
 
-func storeError(op string, box vfs.FS, err error) error {
-	return &mail.Error{Op: op + " presence", Kind: mail.KindStore, Addr: box.Path(File), Err: err,
+func storeError(op string, box vfs.FS, dir string, err error) error {
+	return &mail.Error{Op: op + " presence", Kind: mail.KindStore, Addr: box.Path(path.Join(dir, File)), Err: err,
 		Hint: `mail is not affected; "post doctor" looks at the mailbox`}
 }

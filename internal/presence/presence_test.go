@@ -143,3 +143,24 @@ func TestSideBySide(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestInADirectory(t *testing.T) {
+	t.Parallel()
+	office, dir := realDir(t)
+	if err := os.MkdirAll(filepath.Join(dir, "agents", "a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteIn(office, "agents/a", Session{Runtime: "claude", ID: "s", State: Idle}); err != nil {
+		t.Fatal(err)
+	}
+	box, err := vfs.OpenReal(filepath.Join(dir, "agents", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, ok, err := Read(box); !ok || err != nil || s.ID != "s" {
+		t.Errorf("%+v %v %v", s, ok, err)
+	}
+	if s, ok, err := ReadIn(office, "agents/a"); !ok || err != nil || s.ID != "s" {
+		t.Errorf("%+v %v %v", s, ok, err)
+	}
+}
