@@ -70,6 +70,9 @@ func (e *Env) dispatcher(o *office.Office) *dispatch.Dispatcher {
 // it, else its path.
 func (e *Env) program() string {
 	self, err := e.Executable()
+	if err == nil && filepath.Base(self) == executable("postd") { // which has no mail commands
+		return e.FindPost()
+	}
 	if err != nil || slices.Contains(filepath.SplitList(e.Getenv("PATH")), filepath.Dir(self)) {
 		return "post"
 	}
