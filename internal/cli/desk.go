@@ -71,7 +71,7 @@ func (e *Env) dispatcher(o *office.Office) *dispatch.Dispatcher {
 func (e *Env) program() string {
 	self, err := e.Executable()
 	if err == nil && filepath.Base(self) == executable("postd") { // which has no mail commands
-		return e.FindPost()
+		self = e.FindPost()
 	}
 	if err != nil || slices.Contains(filepath.SplitList(e.Getenv("PATH")), filepath.Dir(self)) {
 		return "post"

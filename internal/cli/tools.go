@@ -5,7 +5,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
@@ -121,16 +120,16 @@ func (d *Desk) Inbox(all bool, limit int) ([]mailbox.Item, int, error) {
 // ViewItem is a message as lists show it.
 func ViewItem(it mailbox.Item) MailView { return viewItem(it) }
 
-// ViewAgents lists the active agents with what their mailboxes tell.
-func (d *Desk) ViewAgents() ([]AgentView, error) {
-	owed, err := debt.Load(d.Office.FS)
+// ViewAgents lists the active agents with what is known of them.
+func (d *Desk) ViewAgents(ctx context.Context) ([]AgentView, error) {
+	x, err := d.e.looker(d.Office)
 	if err != nil {
 		return nil, err
 	}
 	var out []AgentView
 	for _, r := range d.Registry.Entries() {
 		if !r.Archived {
-			out = append(out, viewAgent(d.Office, r, owed))
+			out = append(out, x.view(ctx, r))
 		}
 	}
 	return out, nil

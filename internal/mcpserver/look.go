@@ -23,11 +23,12 @@ type agentOne struct {
 	LastSeen *time.Time `json:"last_seen,omitempty"`
 	Unread   int        `json:"unread"`
 	Owes     int        `json:"owes"`
+	Behind   string     `json:"behind,omitempty"`
 	Problem  string     `json:"problem,omitempty"`
 }
 
 func (c *call) listAgents() (*reply, error) {
-	all, err := c.desk.ViewAgents()
+	all, err := c.desk.ViewAgents(c.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +36,7 @@ func (c *call) listAgents() (*reply, error) {
 	var b strings.Builder
 	for _, a := range all {
 		v := agentOne{Name: a.Name, You: a.AID == c.desk.Author.AID, Role: mail.Neutralise(a.Role, false), Runtime: mail.Neutralise(a.Runtime, false),
-			Presence: a.Presence, LastSeen: a.LastSeen, Unread: a.Unread, Owes: a.Owes, Problem: mail.Neutralise(a.Problem, false)}
+			Presence: a.Presence, LastSeen: a.LastSeen, Unread: a.Unread, Owes: a.Owes, Behind: mail.Neutralise(a.Behind, false), Problem: mail.Neutralise(a.Problem, false)}
 		view.Agents = append(view.Agents, v)
 		b.WriteString(v.line())
 	}
@@ -55,6 +56,9 @@ func (v agentOne) line() string {
 		}
 	}
 	fmt.Fprintf(&b, ", unread %d, owes %d answers", v.Unread, v.Owes)
+	if v.Behind != "" {
+		b.WriteString("; behind: " + v.Behind)
+	}
 	if v.Problem != "" {
 		b.WriteString("; mailbox unreadable: " + v.Problem)
 	}
