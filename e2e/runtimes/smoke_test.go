@@ -135,7 +135,7 @@ func (s *seat) addToy() []string {
 	switch s.cli.name {
 	case "claude":
 		file("mcpServers", server, s.root, "toy.json")
-		return []string{"--mcp-config", s.root + "/toy.json", "--allowedTools", "mcp__toy"}
+		return []string{"--mcp-config", s.root + "/toy.json", "--allowedTools", "Bash,mcp__toy"}
 	case "codex":
 		config := s.home + "/.codex/config.toml"
 		old, err := os.ReadFile(config)
