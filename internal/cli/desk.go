@@ -62,17 +62,31 @@ func (e *Env) openAnyDesk() (d *desk, nobody bool, err error) {
 func (d *desk) dispatcher() *dispatch.Dispatcher { return d.e.dispatcher(d.Office) }
 
 func (e *Env) dispatcher(o *office.Office) *dispatch.Dispatcher {
-	table := notify.NewTable(notify.None{}, notify.Exec{Getenv: e.Getenv}, notify.NewPostd("webhook", e.findPostd))
-	return dispatch.New(o, table, e.program())
+	d := dispatch.New(o, e.adapters(), e.program())
+	d.Alive = e.Runs
+	return d
+}
+
+// Runs reports whether the process that began at start still does.
+func (e *Env) Runs(pid int, start string) bool { return identity.Runs(e.Procs, pid, start) }
+
+// adapters are the ways to wake an agent that this program has.
+func (e *Env) adapters() notify.Table {
+	t := notify.NewTable(e.LightAdapters()...)
+	t["webhook"] = notify.NewPostd("webhook", e.findPostd)
+	return t
+}
+
+// LightAdapters are those that every program carries (design §2).
+func (e *Env) LightAdapters() []notify.Adapter {
+	return []notify.Adapter{notify.None{}, notify.Exec{Getenv: e.Getenv}, notify.Claude{Getenv: e.Getenv},
+		notify.Codex{Getenv: e.Getenv}, notify.NewTmux(e.Getenv, identity.ParentOf(e.Procs))}
 }
 
 // program is what an agent types to run this program: its name if that finds
 // it, else its path.
 func (e *Env) program() string {
 	self, err := e.Executable()
-	if err == nil && filepath.Base(self) == executable("postd") { // which has no mail commands
-		self = e.FindPost()
-	}
 	if err != nil || slices.Contains(filepath.SplitList(e.Getenv("PATH")), filepath.Dir(self)) {
 		return "post"
 	}

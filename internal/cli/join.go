@@ -14,6 +14,7 @@ import (
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
@@ -33,8 +34,10 @@ own way of being woken, nothing to be executed.
 
 --mailbox DIR puts the mailbox into a directory that a sandboxed agent can
 write; the directory must be new or empty, and is tried first.
---notify says how the agent is woken: none, or KIND:ARG; a further argument
-is a further --notify :ARG.
+--notify says how the agent is woken: none, claude or codex (the runtime's own
+way, the default for its agents), tmux or tmux:PANE (typed into its terminal,
+the last resort), exec:PROGRAM, webhook:URL; a further argument is a further
+--notify :ARG. See post help wake.
 --launch gives the command that starts the agent, one argument each.`,
 		Examples: []string{
 			"post join coder --role \"writes the code\" --runtime claude",
@@ -47,7 +50,7 @@ is a further --notify :ARG.
 			fs.StringVar(&j.runtime, "runtime", "", "the coding CLI it is, as `RT`: claude, codex, gemini, …")
 			fs.StringVar(&j.workspace, "workspace", "", "the `DIR` it works in (default: this one)")
 			fs.StringVar(&j.mailbox, "mailbox", "", "the `DIR` of its mailbox (default: in the office)")
-			fs.Var(&j.notify, "notify", "`KIND[:ARG]`: how it is woken (default: none)")
+			fs.Var(&j.notify, "notify", "`KIND[:ARG]`: how it is woken (default: by its runtime, else none)")
 			fs.Var(&j.launch, "launch", "one `ARG` of the command that starts it")
 			fs.BoolVar(&j.takeover, "takeover", false, "move an agent that works elsewhere to this workspace")
 			return func(ctx context.Context, e *Env, args []string) error {
@@ -146,7 +149,7 @@ func (j *joining) defaults(e *Env) {
 
 // register makes the mailbox durable and then names it.
 func (j *joining) register(e *Env, c *Change) error {
-	notify, err := parseNotify(j.notify)
+	notify, err := e.wokenBy(j.notify)
 	if err != nil {
 		return err
 	}
@@ -157,7 +160,7 @@ func (j *joining) register(e *Env, c *Change) error {
 		return err
 	}
 	if len(notify) == 0 {
-		notify = []string{"none"}
+		notify = e.ownWake(j.runtime)
 	}
 	box := filepath.Join(c.Office.Dir, office.AgentsDir, j.name)
 	switch {
@@ -326,6 +329,29 @@ func parseNotify(flags []string) ([]string, error) {
 		return nil, usageError("join", "--notify exec wants a program", "say --notify exec:/path/to/program")
 	}
 	return list, nil
+}
+
+// wokenBy is parseNotify, looked at by the adapter itself: programs are found,
+// and what nobody carries is refused.
+func (e *Env) wokenBy(flags []string) ([]string, error) {
+	list, err := parseNotify(flags)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	list, err = e.adapters().Check(list)
+	if m := (*mail.Error)(nil); errors.As(err, &m) {
+		m.Op = e.name
+	}
+	return list, err
+}
+
+// ownWake is how a runtime's session is woken if nobody says otherwise: by the
+// runtime's own adapter, else by nothing.
+func (e *Env) ownWake(runtime string) []string {
+	if _, err := e.adapters().Adapter(runtime); err == nil && slices.Contains(identity.Runtimes(), runtime) {
+		return []string{runtime}
+	}
+	return []string{notify.KindNone}
 }
 
 func plainWord(s string) bool {

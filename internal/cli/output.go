@@ -128,12 +128,9 @@ func (o *Output) keep(_ int, err error) {
 // columns.
 const leastSubject = 16
 
-// leastPath is what a path's end must have to be worth showing.
-const leastPath = 10
-
 // Table prints rows under a header, in columns. Every cell is neutralised; the
-// last column is not padded. Subjects are cut to the terminal's width; of a
-// workspace the end is left, or nothing.
+// last column is not padded. Subjects are cut to the terminal's width; a path
+// would be worth nothing then.
 func (o *Output) Table(header []string, rows [][]string) {
 	width := make([]int, len(header))
 	all := append([][]string{header}, rows...)
@@ -149,15 +146,10 @@ func (o *Output) Table(header []string, rows [][]string) {
 	for _, w := range width[:last] {
 		room -= w + 2
 	}
-	subject, path := o.width > 0 && header[last] == "SUBJECT", o.width > 0 && header[last] == "WORKSPACE"
+	cut := o.width > 0 && header[last] == "SUBJECT"
 	for i, row := range all {
-		switch {
-		case subject:
+		if cut {
 			row[last] = fit(row[last], max(room, leastSubject))
-		case path && room < leastPath:
-			row[last] = ""
-		case path && i > 0:
-			row[last] = fitEnd(row[last], room)
 		}
 		var b strings.Builder
 		for j, cell := range row {

@@ -10,6 +10,7 @@ func topics() []page {
 		{"exit-codes", "what an exit code says", exitText},
 		{"office", "which office a command works in", officeText},
 		{"identity", "which agent a command acts as, and what only a person may do", identityText},
+		{"wake", "how an agent is told of its mail", wakeText},
 		{"hand-written", "sending by writing a file", handText},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/spool"
@@ -34,6 +35,9 @@ type Dispatcher struct {
 	Table  notify.Table
 	// Program is what a wake tells the agent to run: "post", or its path.
 	Program string
+	// Alive reports whether a process that began at start still runs; nil if
+	// that cannot be told here.
+	Alive func(pid int, start string) bool
 
 	mu       sync.Mutex
 	attempts []notify.Attempt
@@ -105,7 +109,9 @@ func (d *Dispatcher) Deliver(ctx context.Context, author office.Author, msgs []*
 			}
 		}
 	}
-	woken := d.Wake(context.WithoutCancel(ctx), wake)
+	arbiter := d.arbiter()
+	arbiter.Patient = true // somebody waits for the answer
+	woken := d.wake(context.WithoutCancel(ctx), arbiter, wake)
 	d.Flush()
 	return results, woken, err
 }
@@ -137,6 +143,10 @@ func NeedsWaking(e registry.Entry) bool {
 
 // Wake wakes the agents, side by side, each within its budget.
 func (d *Dispatcher) Wake(ctx context.Context, agents []registry.Entry) []Woken {
+	return d.wake(ctx, d.arbiter(), agents)
+}
+
+func (d *Dispatcher) wake(ctx context.Context, arbiter *notify.Arbiter, agents []registry.Entry) []Woken {
 	var out []Woken
 	var wg sync.WaitGroup
 	for _, e := range agents {
@@ -144,7 +154,7 @@ func (d *Dispatcher) Wake(ctx context.Context, agents []registry.Entry) []Woken 
 			out = append(out, Woken{Agent: e.Name, AID: e.AID, Kind: e.Notify[0]})
 		}
 	}
-	arbiter, err := d.arbiter(), d.Office.CheckWritable()
+	err := d.Office.CheckWritable()
 	for i := range out {
 		if err != nil {
 			out[i].Outcome, out[i].Err = refused(err), err
@@ -180,7 +190,7 @@ func refused(err error) notify.Outcome {
 
 func (d *Dispatcher) arbiter() *notify.Arbiter {
 	return &notify.Arbiter{FS: d.Office.FS, Office: d.Office.Dir, OfficeID: d.Office.Config.ID, Table: d.Table,
-		Program: d.Program, Budget: Budget, Record: d.record}
+		Program: d.Program, Budget: Budget, Record: d.record, Session: d.session}
 }
 
 func agentOf(e registry.Entry) notify.Agent {
@@ -189,20 +199,44 @@ func agentOf(e registry.Entry) notify.Agent {
 
 // unread lists what an agent has not read, in delivery order.
 func (d *Dispatcher) unread(name string) notify.Unread {
-	return func() (ids []mail.ID, oblige int, err error) {
+	return func() (w notify.Waiting, err error) {
 		m, err := mailbox.Open(d.Office, name)
 		if err != nil {
-			return nil, 0, err
+			return w, err
 		}
 		items, err := m.List(true)
 		for _, it := range items {
-			ids = append(ids, it.ID)
+			w.IDs = append(w.IDs, it.ID)
+			if it.State == mailbox.Surfaced {
+				w.Surfaced = append(w.Surfaced, it.ID)
+			}
 			if it.Obliges {
-				oblige++
+				w.Oblige++
 			}
 		}
-		return ids, oblige, err
+		return w, err
 	}
+}
+
+// session is what the agent's own session said of itself, nil if nothing is
+// known. One whose process is gone has ended, whatever it said last.
+func (d *Dispatcher) session(agent notify.Agent) *presence.Session {
+	e, ok := d.entry(agent.AID)
+	if !ok {
+		return nil
+	}
+	box, err := d.Office.Box(e)
+	if err != nil {
+		return nil
+	}
+	s, ok, err := presence.ReadIn(box.FS, box.Dir)
+	if err != nil || !ok {
+		return nil // a hint that cannot be read is no hint
+	}
+	if s.PID != 0 && d.Alive != nil && !d.Alive(s.PID, s.Start) {
+		s.State = presence.Ended
+	}
+	return &s
 }
 
 func (d *Dispatcher) recipients() []notify.Recipient {

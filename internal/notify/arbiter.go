@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -21,10 +22,16 @@ const (
 	grace = 250 * time.Millisecond
 )
 
-// Unread lists an agent's unread mail in delivery order (design §5), oldest
-// first, and how many of them expect an answer. One Wake calls it several
-// times, one after the other.
-type Unread func() (ids []mail.ID, oblige int, err error)
+// Waiting is an agent's unread mail.
+type Waiting struct {
+	IDs      []mail.ID // in delivery order (design §5), oldest first
+	Oblige   int       // how many of them expect an answer
+	Surfaced []mail.ID // those of IDs that the agent's own session was shown, in the same order
+}
+
+// Unread looks into an agent's inbox. One Wake calls it several times, one
+// after the other.
+type Unread func() (Waiting, error)
 
 // Recipient is an agent and a way to look into its inbox.
 type Recipient struct {
@@ -56,6 +63,12 @@ type Arbiter struct {
 	// Record gets every attempt, also those for mail of others that came
 	// meanwhile. It may be nil and may be called by several goroutines.
 	Record func(Attempt)
+	// Session says what is known of the agent's session. It is called right
+	// before an adapter is, under the wake lock; nil knows nothing.
+	Session func(Agent) *presence.Session
+	// Patient has Wake wait, at most for Budget, while the answer depends on a
+	// wake that was made a moment ago: by somebody else, or for older mail.
+	Patient bool
 }
 
 // Wake tells the agent about its unread mail if the rules allow it now. The
@@ -91,8 +104,7 @@ func (a *Arbiter) wake(ctx context.Context, r Recipient, now time.Time, force bo
 	var first Outcome
 	var firstErr error
 	for n := range maxRounds {
-		rd := round{Arbiter: a, r: r, now: now, store: store{a.FS}}
-		out, err := rd.run(ctx, force)
+		rd, out, err := a.round(ctx, r, now, force, a.Patient && n == 0)
 		if n == 0 {
 			first, firstErr = out, err
 		}
@@ -107,6 +119,37 @@ func (a *Arbiter) wake(ctx context.Context, r Recipient, now time.Time, force bo
 	return first, errors.Join(firstErr, storeError(agent.Name, store{a.FS}.mark(agent.AID)))
 }
 
+// look is how often a patient arbiter looks again.
+const look = 200 * time.Millisecond
+
+// round runs one round; a patient one is run again until it knows better
+// than that somebody was woken a moment ago, or the budget is used up.
+func (a *Arbiter) round(ctx context.Context, r Recipient, now time.Time, force, patient bool) (*round, Outcome, error) {
+	start, began := time.Now(), now
+	for {
+		rd := &round{Arbiter: a, r: r, now: now, store: store{a.FS}}
+		out, err := rd.run(ctx, force)
+		if !patient || !rd.soon || time.Since(start)+look > a.budget() {
+			return rd, out, err
+		}
+		timer := time.NewTimer(look)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return rd, out, err
+		}
+		now = began.Add(time.Since(start))
+	}
+}
+
+func (a *Arbiter) budget() time.Duration {
+	if a.Budget <= 0 {
+		return DefaultBudget
+	}
+	return a.Budget
+}
+
 // round is one time of: lock, look, decide, fire, unlock.
 type round struct {
 	*Arbiter
@@ -116,6 +159,7 @@ type round struct {
 	seen  map[mail.ID]bool // what was unread under the lock; nil if not locked
 	torn  string           // why the state had to start anew; "" if it did not
 	open  bool             // more may be done at once: nothing failed or waits
+	soon  bool             // pending, and a look a little later may know more
 }
 
 // late reports, after the lock was released, whether mail came that the round
@@ -127,11 +171,11 @@ func (rd *round) late() bool {
 	if rd.store.marked(rd.r.Agent.AID) {
 		return true
 	}
-	ids, _, err := rd.r.Unread()
+	in, err := rd.r.Unread()
 	if err != nil {
 		return false
 	}
-	for _, id := range ids {
+	for _, id := range in.IDs {
 		if !rd.seen[id] {
 			return true
 		}
@@ -147,6 +191,7 @@ func (rd *round) run(ctx context.Context, force bool) (Outcome, error) {
 		return rd.broken("wake lock", err)
 	}
 	if lock == nil {
+		rd.soon = true
 		return Outcome{Pending, "somebody else is waking " + agent.Name + " and looks again afterwards"}, nil
 	}
 	defer lock.Close()
@@ -158,12 +203,12 @@ func (rd *round) run(ctx context.Context, force bool) (Outcome, error) {
 	if err := rd.unmark(*w); err != nil {
 		return rd.broken("wake mark", err)
 	}
-	unread, oblige, err := rd.r.Unread()
+	in, err := rd.r.Unread()
 	if err != nil {
 		return rd.broken("inbox", err)
 	}
-	rd.seen = toMap(unread)
-	return rd.judge(ctx, w, unread, oblige, force)
+	rd.seen = toMap(in.IDs)
+	return rd.judge(ctx, w, in, force)
 }
 
 // loud says in the evidence that the state was lost.
@@ -203,19 +248,20 @@ func (rd *round) unmark(w wake) error {
 }
 
 // judge decides and, if a wake is due, makes it.
-func (rd *round) judge(ctx context.Context, w *wake, unread []mail.ID, oblige int, force bool) (Outcome, error) {
+func (rd *round) judge(ctx context.Context, w *wake, in Waiting, force bool) (Outcome, error) {
 	agent := rd.r.Agent
 	w.Agent = agent.Name
-	if len(unread) == 0 {
+	if len(in.IDs) == 0 {
 		rd.open = true
 		if err := rd.store.forget(agent.AID); err != nil {
 			return rd.broken("wake state", err)
 		}
 		return rd.loud(Outcome{NotNeeded, "nothing unread"}), nil
 	}
-	v := w.decide(unread, rd.now, force)
+	v := w.decide(in, rd.now, force)
 	if !v.fire || ctx.Err() != nil {
 		rd.open = v.out.State.Settled()
+		rd.soon = v.out.State == Pending && w.NextTry.Sub(rd.now) <= quiet
 		if err := rd.store.save(agent.AID, w); err != nil {
 			return rd.broken("wake state", err)
 		}
@@ -228,8 +274,8 @@ func (rd *round) judge(ctx context.Context, w *wake, unread []mail.ID, oblige in
 	if err := rd.store.save(agent.AID, w); err != nil {
 		return rd.broken("wake state", err)
 	}
-	out := rd.fire(ctx, v, len(unread), oblige)
-	w.settle(out, v, unread, rd.now)
+	out := rd.fire(ctx, v, in)
+	w.settle(out, v, in.IDs, rd.now)
 	rd.open = out.State.Settled()
 	if err := rd.store.save(agent.AID, w); err != nil {
 		// The wake was made; what is on disk says that it failed, so it will be
@@ -241,11 +287,11 @@ func (rd *round) judge(ctx context.Context, w *wake, unread []mail.ID, oblige in
 }
 
 // fire makes the attempt and records it.
-func (rd *round) fire(ctx context.Context, v verdict, unread, oblige int) Outcome {
+func (rd *round) fire(ctx context.Context, v verdict, in Waiting) Outcome {
 	agent := rd.r.Agent
 	p := Pointer{
-		Agent: agent.Name, IDs: v.ids[max(0, len(v.ids)-MaxIDs):], Count: len(v.ids), Unread: unread,
-		Oblige: oblige, Office: rd.Office, OfficeID: rd.OfficeID,
+		Agent: agent.Name, IDs: v.ids[max(0, len(v.ids)-MaxIDs):], Count: len(v.ids), Unread: len(in.IDs),
+		Oblige: in.Oblige, Office: rd.Office, OfficeID: rd.OfficeID,
 	}
 	program := rd.Program
 	if program == "" {
@@ -273,12 +319,17 @@ func (rd *round) call(ctx context.Context, p Pointer) Outcome {
 	if err != nil {
 		return Outcome{Failed, line(err.Error(), evidenceMax)}
 	}
-	budget := rd.Budget
-	if budget <= 0 {
-		budget = DefaultBudget
+	if rd.Session != nil {
+		agent.Session = rd.Session(agent)
+		agent.Look = func() *presence.Session { return rd.Session(agent) }
+	}
+	if _, sees := ad.(Watcher); !sees {
+		if why := untouchable(agent.Session); why != "" {
+			return Outcome{Held, line(ad.Kind()+": "+why, evidenceMax)}
+		}
 	}
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, budget)
+	ctx, cancel := context.WithTimeout(ctx, rd.budget())
 	defer cancel()
 	done := make(chan Outcome, 1)
 	go func() {

@@ -26,8 +26,8 @@ func TestLockIsNotInherited(t *testing.T) {
 	t.Cleanup(func() { killRecorded(t, g.dir); killRecorded(t, background.dir) })
 	arb := &notify.Arbiter{FS: fsys, Office: office, Table: notify.NewTable(notify.Exec{}), Budget: time.Minute}
 	agent := notify.Agent{Name: "coder", AID: "a-1", Notify: g.notify()}
-	unread := func() ([]mail.ID, int, error) {
-		return []mail.ID{"2026-05-30T14-03-11-123Z-0004-a1b2c3d4"}, 0, nil
+	unread := func() (notify.Waiting, error) {
+		return notify.Waiting{IDs: []mail.ID{"2026-05-30T14-03-11-123Z-0004-a1b2c3d4"}}, nil
 	}
 	now := time.Date(2026, 5, 30, 14, 0, 0, 0, time.UTC)
 	if out, err := arb.Wake(t.Context(), agent, unread, now); out.State != notify.Notified || err != nil {

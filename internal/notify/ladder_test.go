@@ -25,7 +25,7 @@ func ids(from, to int) []mail.ID {
 
 // step is one look at the inbox: fire if the rules allow it, with out.
 func step(w *wake, unread []mail.ID, now time.Time, out State) verdict {
-	v := w.decide(unread, now, false)
+	v := w.decide(Waiting{IDs: unread}, now, false)
 	if v.fire {
 		w.begin(v.ids, now)
 		w.settle(Outcome{out, "evidence"}, v, unread, now)
@@ -117,13 +117,19 @@ func TestDecide(t *testing.T) {
 		}},
 		{"an agent that reads nothing is left in peace", []look{
 			{0, ids(0, 1), Notified, ids(0, 1), false, ""},
-			{1 * time.Second, ids(0, 2), Notified, ids(1, 2), false, ""},
-			{2 * time.Second, ids(0, 3), Notified, ids(2, 3), false, ""},
-			{3 * time.Second, ids(0, 4), "", nil, false, Pending},
-			{61 * time.Second, ids(0, 5), "", nil, false, Pending},
-			{62 * time.Second, ids(0, 5), Notified, ids(3, 5), false, ""},
-			{63 * time.Second, ids(0, 6), "", nil, false, Pending},
-			{64 * time.Second, ids(5, 7), Notified, ids(5, 7), false, ""}, // it has read
+			{2 * time.Second, ids(0, 2), Notified, ids(1, 2), false, ""},
+			{4 * time.Second, ids(0, 3), Notified, ids(2, 3), false, ""},
+			{6 * time.Second, ids(0, 4), "", nil, false, Pending},
+			{63 * time.Second, ids(0, 5), "", nil, false, Pending},
+			{64 * time.Second, ids(0, 5), Notified, ids(3, 5), false, ""},
+			{66 * time.Second, ids(0, 6), "", nil, false, Pending},
+			{67 * time.Second, ids(5, 7), Notified, ids(5, 7), false, ""}, // it has read
+		}},
+		{"a burst is one wake, and one more for what was not seen with it", []look{
+			{0, ids(0, 1), Notified, ids(0, 1), false, ""},
+			{100 * time.Millisecond, ids(0, 9), "", nil, false, Pending},
+			{time.Second, ids(0, 40), "", nil, false, Pending},
+			{quiet, ids(0, 40), Notified, ids(1, 40), false, ""},
 		}},
 		{"a reminder that fails is tried again", []look{
 			{0, ids(0, 1), Notified, ids(0, 1), false, ""},
@@ -145,7 +151,7 @@ func TestDecide(t *testing.T) {
 		}},
 		{"mail that sorts before what was announced is new", []look{
 			{0, ids(5, 6), Notified, ids(5, 6), false, ""},
-			{time.Second, []mail.ID{id(1), id(5)}, Notified, ids(1, 2), false, ""},
+			{quiet, []mail.ID{id(1), id(5)}, Notified, ids(1, 2), false, ""},
 		}},
 	} {
 		var w wake
@@ -169,7 +175,7 @@ func TestBoundedState(t *testing.T) {
 	if n := len(w.Announced.IDs); n != MaxIDs || !w.Announced.Cut {
 		t.Fatalf("%d ids kept, cut %t", n, w.Announced.Cut)
 	}
-	now := t0.Add(time.Second)
+	now := t0.Add(quiet)
 	if v := step(&w, ids(0, 5000), now, Notified); v.fire {
 		t.Errorf("announced again: %d", len(v.ids))
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 // The test binary plays the programs that adapters run: `target DIR ARG…` is a
-// program that an agent registered, `notify KIND` is postd.
+// program that an agent registered, `notify KIND` is postd, `cli DIR` is a coding
+// CLI in a terminal.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
@@ -24,6 +25,8 @@ func TestMain(m *testing.M) {
 			os.Exit(playTarget(os.Args[2], os.Args[3:]))
 		case "notify":
 			os.Exit(playPostd(os.Args[2]))
+		case "cli":
+			os.Exit(playCLI(os.Args[2]))
 		}
 	}
 	os.Exit(m.Run())
@@ -56,6 +59,13 @@ func playTarget(dir string, args []string) int {
 		return 4
 	case "busy":
 		return 3
+	case "exec":
+		cmd := exec.Command(filepath.Join(dir, "behind"), args...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return 1
+		}
+		return 0
 	case "hang":
 		// With a child of its own, in the same group, that must be killed too.
 		if len(args) == 0 || args[0] != "child" {
@@ -117,6 +127,20 @@ func (g target) notify(args ...string) []string {
 		g.t.Fatal(err)
 	}
 	return append([]string{notify.KindExec, self, "target", g.dir}, args...)
+}
+
+// script is a program that plays the target whatever its arguments are.
+func (g target) script() string {
+	self, err := os.Executable()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	path := filepath.Join(g.dir, "program")
+	text := "#!/bin/sh\nexec '" + self + "' target '" + g.dir + "' \"$@\"\n"
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		g.t.Fatal(err)
+	}
+	return path
 }
 
 func (g target) seen() []string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/presence"
 )
 
 // Agent is what an adapter needs to know of a recipient.
@@ -18,6 +19,11 @@ type Agent struct {
 	Workspace string   `json:"workspace,omitempty"`
 	Runtime   string   `json:"runtime,omitempty"`
 	Notify    []string `json:"notify"` // kind, then its arguments; empty is none
+	// Session is what the agent's own session said of itself when the arbiter
+	// looked, right before the wake; nil if nothing is known.
+	Session *presence.Session `json:"session,omitempty"`
+	// Look reads it anew; nil where that cannot be done.
+	Look func() *presence.Session `json:"-"`
 }
 
 // Kind returns the kind of adapter that wakes the agent.
@@ -98,6 +104,10 @@ type Adapter interface {
 type Checker interface {
 	Check(args []string) ([]string, error)
 }
+
+// Watcher is an Adapter that looks at the session itself right before it acts,
+// and sees more than presence tells: the arbiter leaves dialogs to it.
+type Watcher interface{ LooksItself() }
 
 // Table maps kinds to adapters. It is written out where main wires the
 // program; nothing registers itself.

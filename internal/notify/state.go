@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"slices"
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -20,8 +21,11 @@ const (
 	giveUp = 24 * time.Hour
 	// gap is the shortest time between two announcements of the same mail.
 	gap = time.Minute
+	// quiet is how long new mail waits after a wake: the agent sees it with what
+	// it was woken for, or its hooks show it. So a burst is one wake.
+	quiet = 1500 * time.Millisecond
 	// patience is how many wakes in a row, none of which made the agent read
-	// anything, new mail may cause at once. After them new mail waits for gap.
+	// anything, new mail may cause after quiet. After them new mail waits for gap.
 	patience = 3
 	// longest is the longest pause above: a next try further off than this
 	// means that the wall clock was set back.
@@ -55,15 +59,19 @@ type verdict struct {
 
 // decide applies the rules to the unread ids, which are in delivery order and
 // not empty. force (post renotify) fires whatever the back-off says.
-func (w *wake) decide(unread []mail.ID, now time.Time, force bool) verdict {
+func (w *wake) decide(in Waiting, now time.Time, force bool) verdict {
+	unread := in.IDs
 	w.steady(now)
 	if w.Announced.keep(unread) > 0 {
 		w.Unanswered = 0
 	}
 	w.Tried.keep(unread)
-	fresh := w.Announced.missing(unread)
-	if len(fresh) > 0 {
+	fresh := w.absorb(in, now)
+	switch {
+	case len(fresh) > 0:
 		w.admit(fresh, now)
+	case len(w.Tried.IDs) == 0 && !w.PendingSince.IsZero(): // what was waited for was read
+		w.PendingSince, w.Tries, w.NextTry = time.Time{}, 0, reminder(w.ToldAt, w.LastAttempt)
 	}
 	switch {
 	case force:
@@ -78,6 +86,29 @@ func (w *wake) decide(unread []mail.ID, now time.Time, force bool) verdict {
 	return verdict{out: Outcome{w.Told.State, line("since "+clock(w.ToldAt)+": "+w.Told.Evidence, evidenceMax)}}
 }
 
+// absorb takes note of what the agent's own session was shown by its hooks:
+// nobody needs to be woken for that, and it is reminded of like mail that was
+// announced. It returns what was neither shown nor announced.
+func (w *wake) absorb(in Waiting, now time.Time) (fresh []mail.ID) {
+	by := w.Announced.missing(in.Surfaced)
+	if len(by) == 0 {
+		return w.Announced.missing(in.IDs)
+	}
+	fresh = except(w.Announced.missing(in.IDs), by)
+	w.Announced.add(by)
+	w.Told, w.ToldAt = Outcome{Notified, "its own session was shown it"}, now
+	if len(fresh) == 0 {
+		w.PendingSince, w.Tries, w.Tried = time.Time{}, 0, idSet{}
+		w.NextTry = reminder(w.ToldAt, now)
+	}
+	return fresh
+}
+
+func except(ids, without []mail.ID) []mail.ID {
+	drop := toMap(without)
+	return slices.DeleteFunc(ids, func(id mail.ID) bool { return drop[id] })
+}
+
 // admit sets the next try for mail that was not announced yet.
 func (w *wake) admit(fresh []mail.ID, now time.Time) {
 	due := now
@@ -90,6 +121,8 @@ func (w *wake) admit(fresh []mail.ID, now time.Time) {
 		return
 	case w.Unanswered >= patience:
 		due = w.LastAttempt.Add(gap)
+	case w.Unanswered > 0:
+		due = w.LastAttempt.Add(quiet)
 	}
 	if w.PendingSince.IsZero() {
 		w.PendingSince = now

@@ -15,7 +15,7 @@ func notifyCommand() cli.Command {
 			if err := e.NeedArgs(args, 1, 1); err != nil {
 				return err
 			}
-			return notify.ServeOne(ctx, e.Stdin, e.Out, Adapters())
+			return notify.ServeOne(ctx, e.Stdin, e.Out, Adapters(e))
 		}),
 	}
 }

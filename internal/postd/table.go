@@ -19,7 +19,6 @@ func Commands() []cli.Command {
 		serveCommand(),
 		auditCommand(),
 		serviceCommand(),
-		mcpCommand(),
 		notifyCommand(),
 		cli.HelpCommand(),
 		manCommand(),
@@ -28,6 +27,6 @@ func Commands() []cli.Command {
 }
 
 // Adapters are the ways to wake an agent that postd carries itself.
-func Adapters() notify.Table {
-	return notify.NewTable(notify.None{}, notify.Exec{}, remote.NewWebhook())
+func Adapters(e *cli.Env) notify.Table {
+	return notify.NewTable(append(e.LightAdapters(), remote.NewWebhook())...)
 }

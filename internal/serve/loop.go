@@ -115,7 +115,7 @@ func (r *run) reload() error {
 		o.FS = r.office.FS
 		r.office = o
 		r.dispatch.Flush()
-		r.dispatch = dispatch.New(o, r.Table, r.Program)
+		r.dispatch = r.dispatcher(o)
 		r.Log.Info("the office's settings were read again", "office", o.Config.ID)
 	}
 	reg, err := r.office.Registry()

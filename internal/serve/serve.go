@@ -29,7 +29,8 @@ type Server struct {
 	Dir     string // of the office, absolute
 	Sys     office.System
 	Table   notify.Table
-	Program string // what a wake tells an agent to run: "post", or its path
+	Program string                           // what a wake tells an agent to run: "post", or its path
+	Alive   func(pid int, start string) bool // of dispatch.Dispatcher
 	Log     *slog.Logger
 	// Listen is a loopback address; port 0 is chosen by the system.
 	Listen string
@@ -104,7 +105,7 @@ const gcPercent = 40
 
 func (s *Server) start(o *office.Office) (*run, error) {
 	r := &run{Server: s, office: o, pulse: &pulse{started: time.Now()}, wakes: newWakes(s.Log), worked: true}
-	r.dispatch = dispatch.New(o, s.Table, s.Program)
+	r.dispatch = s.dispatcher(o)
 	r.watch = newWatch(s.Log, !s.noEvents)
 	if err := r.reload(); err != nil {
 		r.watch.close()
@@ -112,6 +113,12 @@ func (s *Server) start(o *office.Office) (*run, error) {
 	}
 	r.watch.look(&r.todo) // events come from here on, before the first pass looks
 	return r, nil
+}
+
+func (s *Server) dispatcher(o *office.Office) *dispatch.Dispatcher {
+	d := dispatch.New(o, s.Table, s.Program)
+	d.Alive = s.Alive
+	return d
 }
 
 func (r *run) serve(ctx context.Context, l net.Listener) error {
