@@ -8,7 +8,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build test lint race fuzz e2e e2e-runtimes bench bench-quick demo man install cross clean help
+.PHONY: build test lint race fuzz e2e e2e-runtimes bench bench-quick demo man install cross mcp-conformance clean help
 
 build: ## build bin/post and bin/postd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -63,8 +63,11 @@ cross: ## compile for macOS and Windows
 	  GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o /dev/null ./cmd/postd; \
 	  GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; done
 
+mcp-conformance: build ## the official MCP suite against post mcp (needs node 22)
+	scripts/mcp-conformance.sh
+
 clean: ## remove what was built
 	rm -rf bin dist out
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "%-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -32,12 +32,15 @@ func (claude) env(s *seat) []string {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1"}
 }
 
-func (claude) headless(_ *seat, prompt string) []string {
-	return []string{"-p", prompt, "--allowedTools", "Bash"}
+func (c claude) headless(s *seat, prompt string) []string {
+	return append([]string{"-p", prompt}, c.interactive(s)...)
 }
 
-func (claude) interactive(*seat) []string {
-	return []string{"--permission-mode", "default", "--allowedTools", "Bash(post inbox:*)"}
+func (claude) interactive(s *seat) []string {
+	if s.guarded {
+		return []string{"--permission-mode", "default"}
+	}
+	return []string{"--permission-mode", "default", "--allowedTools", "Bash"}
 }
 
 func (claude) ready(screen string) bool {

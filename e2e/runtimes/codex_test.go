@@ -10,12 +10,15 @@ import (
 type codex struct{}
 
 func (codex) configure(s *seat) {
+	rules := "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"
+	if s.guarded {
+		rules = ""
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `model = "stub-model"
 model_provider = "stub"
 check_for_update_on_startup = false
-approval_policy = "never"
-sandbox_mode = "danger-full-access"
+%s
 
 [model_providers.stub]
 name = "stub"
@@ -33,7 +36,7 @@ metrics_exporter = "none"
 plugins = false
 remote_plugin = false
 apps = false
-`, s.model.URL(s.name))
+`, rules, s.model.URL(s.name))
 	for _, dir := range s.trusted("codex") {
 		fmt.Fprintf(&b, "\n[projects.%q]\ntrust_level = \"trusted\"\n", dir)
 	}
@@ -46,6 +49,11 @@ func (codex) headless(_ *seat, prompt string) []string {
 	return []string{"exec", "--skip-git-repo-check", "--json", prompt}
 }
 
-func (codex) interactive(*seat) []string { return []string{"--no-daemon"} }
+func (codex) interactive(s *seat) []string {
+	if s.daemon {
+		return nil
+	}
+	return []string{"--no-daemon"}
+}
 
 func (codex) ready(screen string) bool { return strings.Contains(screen, "›") }

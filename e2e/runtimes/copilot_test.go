@@ -19,10 +19,16 @@ func (copilot) env(s *seat) []string {
 	return []string{"COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false", "COPILOT_PROVIDER_BASE_URL=" + s.model.URL(s.name) + "/v1", "COPILOT_MODEL=stub-model"}
 }
 
-func (copilot) headless(_ *seat, prompt string) []string {
-	return []string{"-p", prompt, "--allow-all-tools"}
+func (c copilot) headless(s *seat, prompt string) []string {
+	return append(c.interactive(s), "-p", prompt)
 }
 
-func (copilot) interactive(*seat) []string { return []string{"--allow-all-tools"} }
+func (copilot) interactive(s *seat) []string {
+	args := []string{}
+	if !s.guarded {
+		args = append(args, "--allow-all-tools")
+	}
+	return args
+}
 
 func (copilot) ready(screen string) bool { return strings.Contains(screen, "❯") }

@@ -15,12 +15,16 @@ func (gemini) env(s *seat) []string {
 	return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + s.model.URL(s.name), "GEMINI_CLI_NO_RELAUNCH=true"}
 }
 
-func (gemini) headless(_ *seat, prompt string) []string {
-	return []string{"-m", "gemini-2.5-flash", "--skip-trust", "--yolo", "-p", prompt}
+func (c gemini) headless(s *seat, prompt string) []string {
+	return append(c.interactive(s), "-p", prompt)
 }
 
-func (gemini) interactive(*seat) []string {
-	return []string{"-m", "gemini-2.5-flash", "--skip-trust", "--yolo"}
+func (gemini) interactive(s *seat) []string {
+	args := []string{"-m", "gemini-2.5-flash", "--skip-trust"}
+	if !s.guarded {
+		args = append(args, "--yolo")
+	}
+	return args
 }
 
 func (gemini) ready(screen string) bool { return strings.Contains(screen, "Type your message") }

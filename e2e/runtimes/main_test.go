@@ -40,6 +40,10 @@ type facts struct {
 var given facts
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == toyMCP {
+		serveToy(os.Stdin, os.Stdout)
+		return
+	}
 	switch os.Getenv(stageVar) {
 	case asInit:
 		os.Exit(initProcess())

@@ -15,10 +15,16 @@ func (qwen) env(s *seat) []string {
 	return []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + s.model.URL(s.name) + "/v1", "OPENAI_MODEL=stub-model", "QWEN_CODE_NO_RELAUNCH=true"}
 }
 
-func (qwen) headless(_ *seat, prompt string) []string {
-	return []string{"--auth-type", "openai", "--yolo", "-p", prompt}
+func (c qwen) headless(s *seat, prompt string) []string {
+	return append(c.interactive(s), "-p", prompt)
 }
 
-func (qwen) interactive(*seat) []string { return []string{"--auth-type", "openai", "--yolo"} }
+func (qwen) interactive(s *seat) []string {
+	args := []string{"--auth-type", "openai"}
+	if !s.guarded {
+		args = append(args, "--yolo")
+	}
+	return args
+}
 
 func (qwen) ready(screen string) bool { return strings.Contains(screen, "Type your message") }

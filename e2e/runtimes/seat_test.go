@@ -29,16 +29,25 @@ type seat struct {
 	dir  string   // the repository
 	path string   // the CLI
 	more []string // more of the environment, for a scenario to set
+	// guarded leaves the CLI's own permission rules on; otherwise it uses every
+	// tool unasked.
+	guarded bool
+	daemon  bool // Codex: one daemon of the user runs the sessions, as it does by default
 }
 
-// sit makes a repository for a CLI and configures the CLI.
-func (u *user) sit(name string, c cli) *seat {
+// sit makes a repository for a CLI and configures the CLI to use its tools unasked.
+func (u *user) sit(name string, c cli) *seat { u.t.Helper(); return u.seat(name, c, false) }
+
+// sitGuarded is the same with the CLI's own permission rules.
+func (u *user) sitGuarded(name string, c cli) *seat { u.t.Helper(); return u.seat(name, c, true) }
+
+func (u *user) seat(name string, c cli, guarded bool) *seat {
 	u.t.Helper()
 	path, ok := given.CLIs[c.name]
 	if !ok {
 		skip(u.t, given.Missing[c.name])
 	}
-	s := &seat{user: u, cli: c, name: name, dir: filepath.Join(u.root, "work", name), path: path}
+	s := &seat{user: u, cli: c, name: name, dir: filepath.Join(u.root, "work", name), path: path, guarded: guarded}
 	must(u.t, os.MkdirAll(s.dir, 0o755))
 	if out, err := exec.Command("git", "init", "-q", s.dir).CombinedOutput(); err != nil {
 		u.t.Fatalf("git init: %v: %s", err, out)

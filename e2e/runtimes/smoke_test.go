@@ -3,6 +3,11 @@
 package runtimes
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +53,11 @@ func TestHeadlessShell(t *testing.T) {
 		if len(results) != 1 || !strings.Contains(results[0].Text, "a subject") {
 			t.Fatalf("%v", results)
 		}
+		for text, want := range map[string]stubmodel.Role{"a subject": stubmodel.ToolRole, "look at your mail": stubmodel.User} {
+			if roles := u.model.Roles(text); !slices.Equal(roles, []stubmodel.Role{want}) {
+				t.Errorf("%q came as %v", text, roles)
+			}
+		}
 	})
 }
 
@@ -90,4 +100,60 @@ func TestTwoCLIs(t *testing.T) {
 	}
 	close(open)
 	term.shows("I am ada")
+}
+
+// The model calls a tool of an MCP server by the name the CLI gives it, also
+// where the CLI keeps tools back until they are searched for.
+func TestMCPTool(t *testing.T) {
+	t.Parallel()
+	on(t, everyCLI, func(t *testing.T, c cli) {
+		u := newUser(t, stubmodel.Steps(stubmodel.MCP("toy", "ring", map[string]any{"text": "kumquat"}), stubmodel.Say("rang")))
+		s := u.sit("coder", c)
+		r := s.ask("ring the bell", s.addToy()...)
+		if r.exit != 0 || !strings.Contains(r.out, "rang") {
+			t.Fatalf("%v", r)
+		}
+		turns := u.model.Turns("coder")
+		if last := turns[len(turns)-1]; !last.NewestHas("rung: kumquat") || last.Newest()[0].Role != stubmodel.ToolRole {
+			t.Fatalf("%v", last.Newest())
+		}
+		t.Logf("%d turns", len(turns))
+	})
+}
+
+// addToy puts the toy server into the CLI's configuration, and says with what
+// arguments its tool may be used unasked.
+func (s *seat) addToy() []string {
+	self, err := os.Executable()
+	must(s.t, err)
+	server := map[string]any{"command": self, "args": []string{toyMCP}}
+	file := func(key string, v map[string]any, elem ...string) {
+		raw, err := json.Marshal(map[string]any{key: map[string]any{"toy": v}})
+		must(s.t, err)
+		write(s.t, string(raw), elem...)
+	}
+	switch s.cli.name {
+	case "claude":
+		file("mcpServers", server, s.root, "toy.json")
+		return []string{"--mcp-config", s.root + "/toy.json", "--allowedTools", "Bash,mcp__toy"}
+	case "codex":
+		config := s.home + "/.codex/config.toml"
+		old, err := os.ReadFile(config)
+		must(s.t, err)
+		write(s.t, string(old)+fmt.Sprintf("\n[mcp_servers.toy]\ncommand = %q\nargs = [%q]\n", self, toyMCP), config)
+	case "gemini", "qwen": // a repository's own servers need its trust
+		settings := map[string]any{}
+		path := filepath.Join(s.home, "."+s.cli.name, "settings.json")
+		old, err := os.ReadFile(path)
+		must(s.t, err, json.Unmarshal(old, &settings))
+		settings["mcpServers"] = map[string]any{"toy": server}
+		raw, err := json.Marshal(settings)
+		must(s.t, err)
+		write(s.t, string(raw), path)
+	case "opencode":
+		file("mcp", map[string]any{"type": "local", "command": []string{self, toyMCP}, "enabled": true}, s.dir, "opencode.json")
+	case "copilot":
+		file("mcpServers", map[string]any{"type": "local", "command": self, "args": []string{toyMCP}, "tools": []string{"*"}}, s.home, ".copilot", "mcp-config.json")
+	}
+	return nil
 }

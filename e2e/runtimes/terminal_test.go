@@ -94,7 +94,7 @@ func (s *terminal) typed(text string) {
 func (s *terminal) prompt(text string) stubmodel.Request {
 	s.t.Helper()
 	s.typed(text)
-	for range 10 {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {
 		s.keys("Enter")
 		r, err := s.model.Await(1500*time.Millisecond, func(r stubmodel.Request) bool {
 			return r.Agent == s.name && r.Sort == stubmodel.Turn && r.NewestHas(text)

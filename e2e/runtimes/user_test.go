@@ -18,7 +18,7 @@ import (
 
 // limit is how long anything may take before it counts as hung. It is generous:
 // where it matters how long something takes, the scenario says so.
-const limit = 60 * time.Second
+const limit = 2 * time.Minute
 
 // user is a person with a home, an office and a model.
 type user struct {
@@ -75,7 +75,7 @@ func (u *user) endModel() {
 func transcript(requests []stubmodel.Request) string {
 	var b strings.Builder
 	for _, r := range requests[max(0, len(requests)-8):] {
-		b.WriteString("request " + r.Agent + " " + string(r.API) + " " + string(r.Sort) + "\n")
+		b.WriteString(r.At.Format("05.000 ") + "request " + r.Agent + " " + string(r.API) + " " + string(r.Sort) + "\n")
 		for _, e := range r.Newest() {
 			b.WriteString("    " + string(e.Role) + " " + string(e.Kind) + " " + e.Tool + ": " + clipped(e.Text) + "\n")
 		}

@@ -140,21 +140,34 @@ func mcpNames(server, tool string) []string {
 // shellArgs fills in a shell tool's arguments from its schema: the command under
 // the name it has there, and text for whatever else it requires.
 func shellArgs(t Tool, command string) map[string]any {
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-	}
-	_ = json.Unmarshal(t.Schema, &schema) // no schema: only a command
+	schema := t.arguments()
 	args := map[string]any{}
 	for _, name := range schema.Required {
 		args[name] = requiredValue(schema.Properties[name])
 	}
 	key := "command"
-	if _, ok := schema.Properties["cmd"]; ok {
+	if t.takes("cmd") {
 		key = "cmd"
 	}
 	args[key] = command
 	return args
+}
+
+// arguments is what a tool's schema says of them.
+type arguments struct {
+	Properties map[string]json.RawMessage `json:"properties"`
+	Required   []string                   `json:"required"`
+}
+
+func (t Tool) arguments() arguments {
+	var a arguments
+	_ = json.Unmarshal(t.Schema, &a) // no schema: no arguments
+	return a
+}
+
+func (t Tool) takes(argument string) bool {
+	_, ok := t.arguments().Properties[argument]
+	return ok
 }
 
 func requiredValue(schema json.RawMessage) any {

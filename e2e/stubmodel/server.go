@@ -290,13 +290,19 @@ func searchFor(r Request, c Call) (search, bool) {
 	if c.Server != "" {
 		name = mcpNames(c.Server, c.Tool)[0]
 	}
-	if t, ok := r.Offers("ToolSearch"); ok {
-		return search{t, map[string]any{"query": "select:" + name, "max_results": 5}}, true
+	query := "select:" + name
+	t, ok := r.Offers("ToolSearch") // Claude Code
+	if !ok {
+		t, ok = r.Offers("tool_search") // Qwen Code, Codex
 	}
-	if t, ok := r.Offers("tool_search"); ok {
-		return search{t, map[string]any{"query": c.Server + " " + c.Tool, "limit": 8}}, true
+	if r.API == Responses {
+		query = c.Server + " " + c.Tool
 	}
-	return search{}, false
+	args := map[string]any{"query": query}
+	if t.takes("max_results") {
+		args["max_results"] = 5
+	}
+	return search{t, args}, ok
 }
 
 // aside is the text for a request without tools. Some want JSON of a shape.

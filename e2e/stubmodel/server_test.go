@@ -180,9 +180,9 @@ func TestSideRequests(t *testing.T) {
 func TestDeferredTool(t *testing.T) {
 	t.Parallel()
 	s := start(t, Steps(MCP("mail", "list_mail", map[string]any{"n": 1}), Say("end")))
-	const search = `{"name":"ToolSearch","description":"","input_schema":{}}`
+	const search = `{"name":"ToolSearch","description":"","input_schema":{"properties":{"query":{},"max_results":{}}}}`
 	got := post(t, s.URL("")+"/v1/messages", `{"model":"m","messages":[{"role":"user","content":"go"}],"tools":[`+search+`]}`)
-	if !strings.Contains(got, `"name":"ToolSearch"`) || !strings.Contains(got, `select:mcp__mail__list_mail`) {
+	if !strings.Contains(got, `"name":"ToolSearch"`) || !strings.Contains(got, `select:mcp__mail__list_mail`) || !strings.Contains(got, "max_results") {
 		t.Fatal(got)
 	}
 	id := got[strings.Index(got, "call_stub"):][:len("call_stub0001")]

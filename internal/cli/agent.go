@@ -4,9 +4,7 @@ import (
 	"context"
 	"flag"
 	"strings"
-	"time"
 
-	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
@@ -48,7 +46,7 @@ func findAgent(reg *registry.Registry, op, name string) (registry.Entry, error) 
 	return r, err
 }
 
-func runAgentShow(_ context.Context, e *Env, args []string) error {
+func runAgentShow(ctx context.Context, e *Env, args []string) error {
 	if err := needArgs(e, args, 1, 1); err != nil {
 		return err
 	}
@@ -60,23 +58,16 @@ func runAgentShow(_ context.Context, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	owed, err := debt.Load(o.FS)
+	x, err := e.looker(o)
 	if err != nil {
 		return err
 	}
-	v := viewAgent(o, r, owed)
+	v := x.view(ctx, r)
 	if e.JSON {
 		e.Out.Object(v)
 		return nil
 	}
-	row := v.row(e.Now())
-	for _, f := range [][2]string{
-		{"name", v.Name}, {"id", v.AID}, {"role", v.Role}, {"aliases", strings.Join(v.Aliases, ", ")},
-		{"runtime", v.Runtime}, {"presence", row[2]}, {"unread", row[3]}, {"oldest", row[4]}, {"owes", row[5]},
-		{"woken by", strings.Join(v.Notify, " ")}, {"launch", strings.Join(v.Launch, " ")},
-		{"workspace", v.Workspace}, {"mailbox", v.Mailbox}, {"joined", v.Joined.UTC().Format(time.DateTime) + " UTC"},
-		{"problem", v.Problem},
-	} {
+	for _, f := range v.fields(e.Now()) {
 		if f[1] != "" {
 			e.Out.Printf("%-10s %s\n", f[0], Line(f[1]))
 		}

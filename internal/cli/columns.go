@@ -43,3 +43,15 @@ func fit(s string, room int) string {
 	}
 	return s
 }
+
+// fitEnd cuts text to its last columns: a path tells most there.
+func fitEnd(s string, room int) string {
+	if columns(s) <= room {
+		return s
+	}
+	for columns(s) > room-1 && s != "" {
+		_, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+	}
+	return "…" + s
+}

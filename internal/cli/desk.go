@@ -87,6 +87,9 @@ func (e *Env) LightAdapters() []notify.Adapter {
 // it, else its path.
 func (e *Env) program() string {
 	self, err := e.Executable()
+	if err == nil && filepath.Base(self) == executable("postd") { // which has no mail commands
+		self = e.FindPost()
+	}
 	if err != nil || slices.Contains(filepath.SplitList(e.Getenv("PATH")), filepath.Dir(self)) {
 		return "post"
 	}

@@ -30,6 +30,7 @@ type Env struct {
 	Dir     string   // the working directory, absolute
 	System  office.System
 	Procs   identity.ProcessTree // nil: the system cannot tell
+	Live    identity.ProcessTree // of what the roster started; a test's own Procs are made up
 	// Sleep waits, or returns ctx's error.
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Patience is how long a change of the office waits for the lease.

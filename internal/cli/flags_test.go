@@ -182,12 +182,14 @@ func TestTableFitsTheTerminal(t *testing.T) {
 			t.Errorf("width %d: %q, want %q", c.width, b.String(), want)
 		}
 	}
-	var b strings.Builder
-	o := newOutput(&b)
-	o.width = 10
-	o.Table([]string{"ID", "WORKSPACE"}, [][]string{{"1", "/a/long/path/that/is/kept"}})
-	o.Flush()
-	if !strings.Contains(b.String(), "is/kept") {
-		t.Error(b.String())
+	for width, want := range map[int]string{0: "/a/long/path/that/is/kept", 24: "…g/path/that/is/kept", 10: ""} {
+		var b strings.Builder
+		o := newOutput(&b)
+		o.width = width
+		o.Table([]string{"ID", "WORKSPACE"}, [][]string{{"1", "/a/long/path/that/is/kept"}})
+		o.Flush()
+		if _, row, _ := strings.Cut(b.String(), "\n"); row != strings.TrimRight("1   "+want, " ")+"\n" {
+			t.Errorf("width %d: %q", width, row)
+		}
 	}
 }

@@ -128,9 +128,12 @@ func (o *Output) keep(_ int, err error) {
 // columns.
 const leastSubject = 16
 
+// leastPath is what a path's end must have to be worth showing.
+const leastPath = 10
+
 // Table prints rows under a header, in columns. Every cell is neutralised; the
-// last column is not padded. Subjects are cut to the terminal's width; a path
-// would be worth nothing then.
+// last column is not padded. Subjects are cut to the terminal's width; of a
+// workspace the end is left, or nothing.
 func (o *Output) Table(header []string, rows [][]string) {
 	width := make([]int, len(header))
 	all := append([][]string{header}, rows...)
@@ -146,10 +149,15 @@ func (o *Output) Table(header []string, rows [][]string) {
 	for _, w := range width[:last] {
 		room -= w + 2
 	}
-	cut := o.width > 0 && header[last] == "SUBJECT"
+	subject, path := o.width > 0 && header[last] == "SUBJECT", o.width > 0 && header[last] == "WORKSPACE"
 	for i, row := range all {
-		if cut {
+		switch {
+		case subject:
 			row[last] = fit(row[last], max(room, leastSubject))
+		case path && room < leastPath:
+			row[last] = ""
+		case path && i > 0:
+			row[last] = fitEnd(row[last], room)
 		}
 		var b strings.Builder
 		for j, cell := range row {

@@ -31,7 +31,7 @@ func SystemEnv(version string) *Env {
 			Machine: sync.OnceValue(config.Machine), Boot: debt.BootClock, Host: host, PID: os.Getpid(),
 			Version: "post " + version, Parallel: 16,
 		},
-		Procs: identity.System(), Sleep: sleep, Patience: 10 * time.Second,
+		Procs: identity.System(), Live: identity.System(), Sleep: sleep, Patience: 10 * time.Second,
 		Executable: os.Executable, Exec: Exec,
 	}
 }

@@ -26,6 +26,11 @@ func Commands() []Command {
 		agentsCommand(),
 		agentCommand(),
 		channelCommand(),
+		upCommand(),
+		startCommand(),
+		stopCommand(),
+		restartCommand(),
+		logsCommand(),
 		officeCommand(),
 		whereCommand(),
 		verifyCommand(),
@@ -36,8 +41,10 @@ func Commands() []Command {
 		completionCommand(),
 		manCommand(),
 		versionCommand(),
+		becomeCommand(),
 
 		postdCommand("serve", "route mail always, and wake who gets it", "[--listen ADDR] [--log text|json]"),
+		postdCommand("mcp", "mail as MCP tools for an agent's session", "[--http ADDR --token-file FILE]"),
 		postdCommand("audit", "keep the office's history in git", "now | status"),
 		postdCommand("service", "run postd as a service of this user", "install | uninstall | print"),
 	}

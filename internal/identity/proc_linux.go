@@ -18,7 +18,7 @@ func (linux) Self() int { return os.Getpid() }
 
 func (linux) Process(pid int) (Process, bool) {
 	s, ok := readStat(pid)
-	if !ok {
+	if !ok || s.dead {
 		return Process{}, false
 	}
 	p := Process{PID: pid, PPID: s.ppid, Name: s.name, Start: s.start}
@@ -44,6 +44,7 @@ func (linux) Terminal() (Terminal, bool) {
 // stat is what is needed of /proc/PID/stat (proc(5)).
 type stat struct {
 	name          string
+	dead          bool // it has ended, and its parent has not looked yet
 	ppid, session int
 	tty, start    string // start in clock ticks since boot
 }
@@ -68,7 +69,7 @@ func parseStat(text string) (stat, bool) {
 	}
 	ppid, err1 := strconv.Atoi(f[1])
 	session, err2 := strconv.Atoi(f[3])
-	return stat{text[open+1 : shut], ppid, session, f[4], f[19]}, err1 == nil && err2 == nil
+	return stat{text[open+1 : shut], f[0] == "Z" || f[0] == "X", ppid, session, f[4], f[19]}, err1 == nil && err2 == nil
 }
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }

@@ -10,8 +10,8 @@ func TestParseStat(t *testing.T) {
 		want stat
 		ok   bool
 	}{
-		{"42 (post)" + rest, stat{"post", 41, 43, "34816", "9988"}, true},
-		{"42 (a) S 1 (b)" + rest, stat{"a) S 1 (b", 41, 43, "34816", "9988"}, true},
+		{"42 (post)" + rest, stat{"post", false, 41, 43, "34816", "9988"}, true},
+		{"42 (a) S 1 (b)" + rest, stat{"a) S 1 (b", false, 41, 43, "34816", "9988"}, true},
 		{"42 (post) S 41", stat{}, false},
 		{"", stat{}, false},
 		{")(", stat{}, false},

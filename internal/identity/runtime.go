@@ -42,6 +42,16 @@ func markers() []marker {
 	}
 }
 
+// Markers lists the variables by which a process is known to be an agent's
+// session, or part of one. What starts an agent must not pass its own on.
+func Markers() []string {
+	names := []string{SessionEnv, "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE"}
+	for _, m := range markers() {
+		names = append(names, m.env)
+	}
+	return names
+}
+
 // Runtimes lists the runtimes that are known by name, sorted.
 func Runtimes() []string {
 	return []string{"claude", "codex", "copilot", "cursor", "gemini", "opencode", "qwen"}

@@ -19,6 +19,7 @@ func Commands() []cli.Command {
 		serveCommand(),
 		auditCommand(),
 		serviceCommand(),
+		mcpCommand(),
 		notifyCommand(),
 		cli.HelpCommand(),
 		manCommand(),
