@@ -12,6 +12,7 @@ import (
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/spool"
 )
@@ -67,8 +68,10 @@ func (e *Env) dispatcher(o *office.Office) *dispatch.Dispatcher {
 	return d
 }
 
-// Runs reports whether the process that began at start still does.
-func (e *Env) Runs(pid int, start string) bool { return identity.Runs(e.Procs, pid, start) }
+// Runs reports whether a session's process still does, as far as can be told.
+func (e *Env) Runs(pid int, start string) bool {
+	return e.lives(presence.Session{PID: pid, Start: start}) != dead
+}
 
 // adapters are the ways to wake an agent that this program has.
 func (e *Env) adapters() notify.Table {

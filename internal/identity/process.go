@@ -46,19 +46,6 @@ func Parents(procs ProcessTree) iter.Seq[Process] {
 	}
 }
 
-// Runs reports whether the process that began at start still does. A system
-// that cannot tell is believed to run it.
-func Runs(procs ProcessTree, pid int, start string) bool {
-	if procs == nil || start == "" {
-		return true
-	}
-	if _, ok := procs.Process(procs.Self()); !ok {
-		return true
-	}
-	p, ok := procs.Process(pid)
-	return ok && p.Start == start
-}
-
 // ParentOf returns the parent of a process, for those who know nothing else of
 // processes; nil if the system cannot tell.
 func ParentOf(procs ProcessTree) func(pid int) (int, bool) {
