@@ -54,7 +54,7 @@ func layers() map[string]layer {
 		"dispatch":          {"mail policy vfs spool registry journal approval debt config office presence mailbox router notify", "a pass and its wakes; the command line is above it", false, false},
 		"hook":              {"mail policy vfs spool registry journal approval debt config office identity presence mailbox router notify dispatch", "hooks are a front end beside cli", false, false},
 		"hook/hooktest":     {"mail hook", "the contract suite", false, true},
-		"install":           {"mail vfs config identity hook registry", "edits other programs' settings, no mail", false, false},
+		"install":           {"mail", "edits other programs' settings as text; it opens no file", false, false},
 		"verify":            {"mail policy vfs spool registry transcript journal approval debt config office", "checks what is on disk; it runs no router", false, false},
 		"roster":            {"mail vfs identity", "starts and stops processes; it knows no mail", false, false},
 		"doctor":            {"mail policy vfs spool registry transcript journal approval debt config office identity presence mailbox router notify dispatch verify hook install", "finds and mends; the command line is above it", false, false},

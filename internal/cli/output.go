@@ -177,7 +177,7 @@ func (o *Output) Table(header []string, rows [][]string) {
 	}
 }
 
-// Bold, Dim and Red decorate on a terminal and nowhere else.
+// Bold, Dim, Red and Green decorate on a terminal and nowhere else.
 func (o *Output) Bold(s string) string { return o.decorate("1", s) }
 
 // Dim is for what matters less.
@@ -185,6 +185,9 @@ func (o *Output) Dim(s string) string { return o.decorate("2", s) }
 
 // Red is for what went wrong.
 func (o *Output) Red(s string) string { return o.decorate("31", s) }
+
+// Green is for what is added.
+func (o *Output) Green(s string) string { return o.decorate("32", s) }
 
 func (o *Output) decorate(code, s string) string {
 	if !o.colour {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -94,18 +93,8 @@ func (e *Env) officeOrNew(r *setupReport) (o *office.Office, err error) {
 func (e *Env) installed() []string {
 	found := []string{}
 	for _, r := range identity.Runtimes() {
-		name := r
-		if r == "cursor" {
-			name = "cursor-agent"
-		}
-		for _, dir := range filepath.SplitList(e.Getenv("PATH")) {
-			if !filepath.IsAbs(dir) {
-				continue
-			}
-			if _, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-				found = append(found, r)
-				break
-			}
+		if e.onPath(executable(programOf(r))) != "" {
+			found = append(found, r)
 		}
 	}
 	return found

@@ -7,6 +7,8 @@ func Commands() []Command {
 		setupCommand(),
 		initCommand(),
 		joinCommand(),
+		installCommand(),
+		uninstallCommand(),
 
 		sendCommand(),
 		replyCommand(),

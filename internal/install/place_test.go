@@ -1,0 +1,42 @@
+package install
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// Where each runtime looks, with and without its own variables. The real
+// programs are asked in e2e.
+func TestSettingsAreWhereTheRuntimeLooks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		runtime  string
+		scope    Scope
+		variable string
+		want     []string
+	}{
+		{"claude", User, "", []string{"/home/ann/.claude/settings.json", "/home/ann/.claude.json"}},
+		{"claude", User, "CLAUDE_CONFIG_DIR", []string{"/else/settings.json", "/else/.claude.json"}},
+		{"claude", Project, "CLAUDE_CONFIG_DIR", []string{"/src/app/.claude/settings.json", "/src/app/.mcp.json"}},
+		{"codex", User, "", []string{"/home/ann/.codex/hooks.json", "/home/ann/.codex/config.toml"}},
+		{"codex", User, "CODEX_HOME", []string{"/else/hooks.json", "/else/config.toml"}},
+		{"codex", Project, "", []string{"/src/app/.codex/hooks.json", "/src/app/.codex/config.toml"}},
+	} {
+		p := place()
+		p.Getenv = func(name string) string {
+			if name == c.variable {
+				return "/else"
+			}
+			return ""
+		}
+		list, err := Targets(c.runtime, c.scope, p, wish())
+		if err != nil || len(list) != len(c.want) {
+			t.Fatalf("%s: %v %v", c.runtime, list, err)
+		}
+		for i, want := range c.want {
+			if filepath.ToSlash(list[i].Path) != want {
+				t.Errorf("%s, %s, %s: %s, want %s", c.runtime, c.scope, c.variable, list[i].Path, want)
+			}
+		}
+	}
+}
