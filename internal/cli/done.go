@@ -82,7 +82,11 @@ func (d *desk) sayDone(done []mailbox.Finished) {
 	}
 	for _, o := range owed {
 		for _, id := range owing {
-			if o.ID == id && o.Debtor == d.Author.AID {
+			switch {
+			case o.ID != id || o.Debtor != d.Author.AID:
+			case o.Answered:
+				d.e.Warn("your answer to %s waits in your outbox; do not send it again", o.CreditorName)
+			default:
 				d.e.Warn("%s still waits for your answer: post reply %s", o.CreditorName, short(id))
 			}
 		}

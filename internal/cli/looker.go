@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/roster"
+	"github.com/postroom/postroom/internal/spool"
 )
 
 // sessionView is the session that speaks, or last spoke, as an agent.
@@ -67,6 +71,7 @@ type looker struct {
 	debts []policy.Debt
 	store *roster.Store // nil: nothing was ever started here
 	wakes *notify.Arbiter
+	blind bool // in a sandbox, other processes can't be seen
 }
 
 func (e *Env) looker(o *office.Office) (*looker, error) {
@@ -75,8 +80,21 @@ func (e *Env) looker(o *office.Office) (*looker, error) {
 		return nil, err
 	}
 	x := &looker{e: e, o: o, debts: owed.Open(o.Settings()), wakes: &notify.Arbiter{FS: o.FS}}
-	x.store, _ = roster.Look(e.rosterDir(o), e.Live, e.System.Now)
+	if x.blind = sandboxed(o); !x.blind {
+		x.store, _ = roster.Look(e.rosterDir(o), e.Live, e.System.Now)
+	}
 	return x, nil
+}
+
+// sandboxed reports whether this process may not write the office: then it
+// stands in a sandbox, which may have a process tree of its own.
+func sandboxed(o *office.Office) bool {
+	f, err := o.FS.OpenFile(spool.LeaseFile, os.O_RDWR, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	f.Close()
+	return false
 }
 
 // view looks at one agent. A mailbox that can't be read is shown as such and
@@ -114,6 +132,9 @@ func (x *looker) session(a office.Author) (*presence.Session, life) {
 	p, ok := readPresence(a.Box)
 	if !ok {
 		return nil, unknown
+	}
+	if x.blind {
+		return &p, unknown
 	}
 	return &p, x.e.lives(p)
 }

@@ -36,6 +36,7 @@ type owedView struct {
 	Conversation string    `json:"conversation,omitempty"`
 	Reminded     bool      `json:"reminded"`
 	Escalated    bool      `json:"escalated"`
+	Answered     bool      `json:"answered,omitempty"` // by mail that waits in one's outbox
 }
 
 func (v owedView) what() string {
@@ -47,6 +48,9 @@ func (v owedView) what() string {
 
 func (v owedView) lateness() string {
 	late := time.Duration(v.LateSeconds) * time.Second
+	if v.Answered {
+		return "answered, on its way"
+	}
 	if late < 0 {
 		return "due in " + ago(-late)
 	}
@@ -76,6 +80,7 @@ func runOwed(e *Env, all bool) error {
 	var rows [][]string
 	for _, o := range debts {
 		v := d.viewDebt(o.Debt, o.Subject)
+		v.Answered = o.Answered
 		if e.JSON {
 			e.Out.Object(v)
 			continue

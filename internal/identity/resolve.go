@@ -124,7 +124,7 @@ func (c Claim) byWorkspace() (Me, error) {
 		runtime, oneShot = c.Surroundings()
 	}
 	if oneShot {
-		return Me{}, c.nobody("a one-shot session speaks for no agent by standing in its workspace", entries)
+		return Me{}, c.nobody("a one-shot session, or one in a sandbox that hides what it is, speaks for no agent by standing in its workspace", entries)
 	}
 	c.Dir = Absolute(c.Dir, ".")
 	for d := c.Dir; ; d = filepath.Dir(d) {

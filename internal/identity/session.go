@@ -2,6 +2,7 @@ package identity
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,8 +63,8 @@ func Runtime(getenv func(string) string, procs ProcessTree) string {
 }
 
 // Surroundings says which runtime's session this is, "" for none, and whether
-// it runs one prompt and ends (claude -p, codex exec): such a session never
-// claims an agent by its workspace.
+// it runs one prompt and ends (claude -p, codex exec), or hides whether it does:
+// such a session never claims an agent by its workspace.
 func Surroundings(getenv func(string) string, procs ProcessTree) (runtime string, oneShot bool) {
 	oneShot = strings.HasPrefix(getenv("CLAUDE_CODE_ENTRYPOINT"), "sdk-")
 	if r, _, ok := strings.Cut(getenv(SessionEnv), ":"); ok && slices.Contains(Runtimes(), r) {
@@ -73,7 +74,7 @@ func Surroundings(getenv func(string) string, procs ProcessTree) (runtime string
 	// other's variables.
 	for p := range Parents(procs) {
 		if r := runtimeOf(p); r != "" {
-			return cmp.Or(runtime, r), oneShot || oneShotArgs(r, p.Args)
+			return cmp.Or(runtime, r), oneShot || oneShotArgs(r, p.Args) || hides(p)
 		}
 	}
 	for _, m := range markers() {
@@ -82,6 +83,13 @@ func Surroundings(getenv func(string) string, procs ProcessTree) (runtime string
 		}
 	}
 	return runtime, oneShot
+}
+
+// hides reports whether a process is a sandbox of Codex with a process tree of
+// its own: whatever stands above it, a person's session or codex exec, can't be
+// seen. Hooks run outside, and bind the sessions of persons.
+func hides(p Process) bool {
+	return p.PID == 1 && len(p.Args) > 0 && filepath.Base(p.Args[0]) == "codex-linux-sandbox"
 }
 
 func oneShotArgs(runtime string, args []string) bool {

@@ -180,3 +180,17 @@ func FuzzProgram(f *testing.F) {
 		}
 	})
 }
+
+// What stands above a sandbox with processes of its own can't be seen.
+func TestHiddenSession(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pid  int
+		arg  string
+		want bool
+	}{{1, "codex-linux-sandbox", true}, {1, "/x/codex-linux-sandbox", true}, {1, "codex", false}, {7, "codex-linux-sandbox", false}} {
+		if got := hides(Process{PID: c.pid, Args: []string{c.arg, "--", "sh"}}); got != c.want {
+			t.Errorf("%d %s: %v", c.pid, c.arg, got)
+		}
+	}
+}

@@ -235,6 +235,8 @@ type Owed struct {
 	DebtorName, CreditorName string
 	Subject                  string
 	Late                     time.Duration // negative: not due yet
+	// Answered: the debtor's answer waits in its outbox. Known of one's own only.
+	Answered bool
 }
 
 // Owed lists who owes whom an answer, earliest due first. Names limit it to
@@ -245,6 +247,7 @@ func (m *Mailbox) Owed(name string) ([]Owed, error) {
 		return nil, err
 	}
 	var out []Owed
+	answered := m.answered()
 	for _, d := range book.Open(m.Office.Settings()) {
 		o := Owed{Debt: d, DebtorName: m.nameOf(d.Debtor), CreditorName: m.nameOf(d.Creditor), Late: m.now().Sub(d.Due)}
 		if name != "" && !m.sameAgent(o.DebtorName, name) && !m.sameAgent(o.CreditorName, name) {
@@ -253,9 +256,31 @@ func (m *Mailbox) Owed(name string) ([]Owed, error) {
 		if msg, _, err := m.Office.ReadMessage(d.ID); err == nil {
 			o.Subject = msg.Subject
 		}
+		o.Answered = d.Debtor == m.Author.AID && answered[d.ID]
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// answered lists what the owner has answered in mail that nobody has routed yet:
+// where it may not route itself, in a sandbox, that may take a while. Files that
+// can't be read are a pass's to complain of.
+func (m *Mailbox) answered() map[mail.ID]bool {
+	out := map[mail.ID]bool{}
+	ids, _, err := m.Author.Box.Pending(nil)
+	if err != nil {
+		return out
+	}
+	for _, name := range ids {
+		d, err := m.Author.Box.Draft(name)
+		if err != nil || d.Err != nil {
+			continue
+		}
+		if msg, err := mail.Parse(d.Data); err == nil && msg.InReplyTo != "" {
+			out[msg.InReplyTo] = true
+		}
+	}
+	return out
 }
 
 func (m *Mailbox) nameOf(aid string) string {
