@@ -61,7 +61,7 @@ func (in *installing) notes(e *Env, runtime string, r *installReport) {
 	if r.Untrusted > 0 {
 		r.Next = "post install codex --trust-hooks"
 	} else if !r.DryRun {
-		r.Next = "post setup"
+		r.Next = "post setup " + runtime
 	}
 }
 

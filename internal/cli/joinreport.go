@@ -2,8 +2,10 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/postroom/postroom/internal/install"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 )
@@ -24,8 +26,11 @@ type joinReport struct {
 func (j *joining) report(e *Env, o *office.Office) {
 	r := joinReport{j.entry.Name, j.entry.AID, j.made, o.Dir, filepath.Dir(j.entry.InboxPath),
 		j.entry.Workspace, j.entry.Runtime, j.entry.Notify, j.beside, "post primer"}
-	if j.session {
+	switch {
+	case j.session:
 		r.Next = "post inbox"
+	case slices.Contains(install.Runtimes(), j.entry.Runtime):
+		r.Next = "post setup"
 	}
 	if e.JSON {
 		e.Out.Object(r)
@@ -44,6 +49,10 @@ func (j *joining) report(e *Env, o *office.Office) {
 	}
 	if j.session {
 		e.Out.Say("next: %s", r.Next)
+		return
+	}
+	if r.Next == "post setup" {
+		e.Out.Say("next: start %s there; whether all is ready says, there,\n  %s", j.entry.Runtime, r.Next)
 		return
 	}
 	e.Out.Say("next: let the agent run, in its workspace\n  %s", r.Next)
