@@ -139,7 +139,7 @@ func (b *bench) fullSends(g *grown) error {
 func (b *bench) fullDelivery(g *grown) error {
 	deliver := func(dir string) *side {
 		return &side{do: func(int) (time.Duration, error) {
-			d, _, err := b.deliver(dir, "a4", []string{"a3"}, deliveries, router.Options{Own: aid(3), Linger: linger})
+			d, _, err := b.deliver(dir, "a4", []string{"a3"}, deliveries, false, router.Options{Own: aid(3), Linger: linger})
 			return d, err
 		}}
 	}

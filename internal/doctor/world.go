@@ -200,7 +200,7 @@ func (x *exam) checkDisk() {
 		}
 		if fi, err := b.FS.Lstat(b.Path(spool.Inbox)); err == nil && fi.Size() >= hugeDir {
 			x.add(Finding{Check: "disk", Severity: Note, Where: b.FS.Path(b.Path(spool.Inbox)), What: "the inbox directory of " + b.entry.Name + " has grown to " + size(fi.Size()),
-				Why: "it once held very many files and never shrinks on some file systems: each look at it costs a little more"})
+				Why: "it once held very many files and never shrinks on some file systems: a look that finds something new costs a little more"})
 		}
 	}
 }

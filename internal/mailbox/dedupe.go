@@ -139,20 +139,32 @@ func (s *sender) resume(first *mail.Message, data []byte) error {
 	return nil
 }
 
+// pruneEvery and pruneMost: on average each send looks at two entries, so that
+// they go faster than they come and no send pays for all.
+const (
+	pruneEvery = 64
+	pruneMost  = 2 * pruneEvery
+)
+
 // prune removes, now and then, content entries that are too old to suppress
-// anything.
+// anything: some of them, those from another place on each time.
 func (s *sender) prune() {
 	box := s.Author.Box
-	if s.now.UnixMilli()%64 != 0 {
+	if s.now.UnixMilli()%pruneEvery != 0 {
 		return
 	}
 	names, err := box.FS.ReadNames(box.Path(spool.Keys))
-	if err != nil {
+	if err != nil || len(names) == 0 {
 		return
 	}
-	for _, n := range names {
+	start := int(uint64(s.now.UnixMilli()/pruneEvery) % uint64(len(names)))
+	for i := range min(pruneMost, len(names)) {
+		n := names[(start+i)%len(names)]
+		if !strings.HasPrefix(n, contentKey) {
+			continue
+		}
 		fi, err := box.FS.Lstat(box.Path(spool.Keys, n))
-		if err == nil && strings.HasPrefix(n, contentKey) && s.now.Sub(fi.ModTime()) > 2*sameWindow {
+		if err == nil && s.now.Sub(fi.ModTime()) > 2*sameWindow {
 			box.FS.Remove(box.Path(spool.Keys, n))
 		}
 	}

@@ -92,7 +92,7 @@ func (m *Mailbox) waiting() ([]mail.ID, error) {
 		return nil, nil // a person's mail is in approvals
 	}
 	b := m.Author.Box
-	names, err := b.FS.ReadNames(b.Path(spool.Inbox))
+	names, err := b.Waiting(m.boot, func() bool { return m.Office.CheckWritable() == nil })
 	if err != nil {
 		return nil, m.readError(err)
 	}
@@ -108,6 +108,15 @@ func (m *Mailbox) waiting() ([]mail.ID, error) {
 		ids = append(ids, id)
 	}
 	return ids, nil
+}
+
+// boot is the id of this boot; "" if there is none.
+func (m *Mailbox) boot() string {
+	id, _, ok := m.Office.Sys.Boot()
+	if !ok {
+		return ""
+	}
+	return id
 }
 
 func (m *Mailbox) readError(err error) error {

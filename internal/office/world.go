@@ -3,7 +3,6 @@ package office
 import (
 	"errors"
 	"io/fs"
-	"time"
 
 	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/mail"
@@ -53,8 +52,9 @@ func (a Author) Tag() string {
 type Recent interface {
 	// Message finds a message that has no office copy yet; nil if there is none.
 	Message(mail.ID) *mail.Message
-	// Received lists what was delivered to an agent and is not indexed yet.
-	Received(aid string) []policy.Seen
+	// Received lists what an agent received lately: what the pass has delivered,
+	// and what read gives, which it may remember from an earlier call.
+	Received(aid string, read func() ([]policy.Seen, error)) ([]policy.Seen, error)
 	// Fuses reports whether there is any fuse on record.
 	Fuses() bool
 }
@@ -72,13 +72,12 @@ func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent
 	}
 	now := o.Sys.Now()
 	if a.AID != "" {
-		var fresh []policy.Seen
-		if recent != nil {
-			fresh = recent.Received(a.AID)
-		}
-		if err := history(reg, a, policy.Conversation(m, w.Parent), now, fresh, &w); err != nil {
+		seen, err := received(reg, a, recent)
+		if err != nil {
 			return w, err
 		}
+		w.Turns = policy.Turns(seen, policy.Conversation(m, w.Parent))
+		w.TurnsHour, w.Since = policy.Chain(seen, now)
 		if recent == nil || recent.Fuses() {
 			if err := o.fuses(a, m, &w); err != nil {
 				return w, err
@@ -156,13 +155,20 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// history reads, from what the author received lately, how often the word has
-// passed in this conversation and over the last hour in any. The index is
-// written by the lease holder, so a message can't claim its own count.
-func history(reg *registry.Registry, a Author, conversation string, now time.Time, seen []policy.Seen, w *policy.World) error {
-	most := len(seen) + historyLines
+func received(reg *registry.Registry, a Author, recent Recent) ([]policy.Seen, error) {
+	read := func() ([]policy.Seen, error) { return history(reg, a) }
+	if recent == nil {
+		return read()
+	}
+	return recent.Received(a.AID, read)
+}
+
+// history reads what the author received lately: in it stands how often the
+// word has passed in each conversation, and in any. The index is written by the
+// lease holder, so a message can't claim its own count.
+func history(reg *registry.Registry, a Author) (seen []policy.Seen, err error) {
 	aids := map[string]string{} // the registry is searched from its start each time, and few write most
-	err := a.Box.ScanTraffic(func(l mail.Traffic) bool {
+	err = a.Box.ScanTraffic(func(l mail.Traffic) bool {
 		aid, known := aids[l.From]
 		if !known {
 			from, _ := reg.Agent(l.From)
@@ -170,11 +176,9 @@ func history(reg *registry.Registry, a Author, conversation string, now time.Tim
 			aids[l.From] = aid
 		}
 		seen = append(seen, policy.Seen{Conversation: l.Conversation, FromAID: aid, Turns: l.Turns, Chain: l.Chain, Since: l.Since})
-		return len(seen) < most
+		return len(seen) < historyLines
 	})
-	w.Turns = policy.Turns(seen, conversation)
-	w.TurnsHour, w.Since = policy.Chain(seen, now)
-	return err
+	return seen, err
 }
 
 func (o *Office) fuses(a Author, m *mail.Message, w *policy.World) error {

@@ -132,9 +132,11 @@ func (p *pass) stampAdopted(a office.Author, d spool.Draft, m *mail.Message) (*j
 // idFor keeps the id that the author wrote where the rules allow it (design
 // §4), else takes the next one from the mailbox's clock.
 func (p *pass) idFor(a office.Author, d spool.Draft, m *mail.Message) (mail.ID, error) {
-	if d.Path() == spool.Outbox+"/"+spool.FileName(m.ID) && p.mayUse(m.ID, a, d.Digest) {
-		if free, err := p.free(a, m.ID, d.Path()); err != nil || free {
-			return m.ID, err
+	if d.Path() == spool.Outbox+"/"+spool.FileName(m.ID) {
+		if may, _ := p.mayUse(m.ID, a, d.Digest); may {
+			if free, err := p.free(a, m.ID, d.Path()); err != nil || free {
+				return m.ID, err
+			}
 		}
 	}
 	unlock, err := a.Box.Lock(lockPatience)

@@ -102,6 +102,9 @@ func (p *pass) officeAuthors() []office.Author {
 func (p *pass) collect(authors []office.Author) []*job {
 	var jobs []*job
 	for _, a := range authors {
+		if p.beside && a.AID == "" {
+			continue // the records write notices there
+		}
 		js, err := p.collectFrom(a)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			p.problem("read outbox", a.Name, err)
@@ -118,21 +121,24 @@ func (p *pass) collectFrom(a office.Author) ([]*job, error) {
 	}
 	// While not all that is stamped can be seen, a hand-written file may be one
 	// of those that were adopted already.
-	whole := len(ids) <= perOutbox
+	whole := len(ids) <= p.share && !p.beside
+	if p.beside {
+		others = nil
+	}
 	var jobs []*job
 	var raws []spool.Draft
-	for _, name := range append(ids[:min(len(ids), perOutbox)], others[:min(len(others), rawsPerRound)]...) {
+	for _, name := range append(ids[:min(len(ids), p.share)], others[:min(len(others), rawsPerRound)]...) {
 		d, err := a.Box.Draft(name)
 		if err != nil { // gone, or unreadable for now: doctor names it
 			p.skipFile(a, spool.Outbox+"/"+name)
 			continue
 		}
-		m := p.stamped(a, d)
+		m, copied := p.stamped(a, d)
 		switch {
 		case m == nil:
 			raws = append(raws, d)
 		case p.originGone(a, m):
-			jobs = append(jobs, &job{author: a, draft: d, msg: m})
+			jobs = append(jobs, &job{author: a, draft: d, msg: m, copied: copied})
 		default:
 			p.skipFile(a, d.Path())
 		}
@@ -172,19 +178,20 @@ func (p *pass) refailed(a office.Author) []spool.Draft {
 
 // stamped returns the message of a file that the author's own tool has stamped
 // and that says nothing it may not say; nil for everything else, which is then
-// treated as written by hand (design §4).
-func (p *pass) stamped(a office.Author, d spool.Draft) *mail.Message {
+// treated as written by hand (design §4). known: the office has its copy.
+func (p *pass) stamped(a office.Author, d spool.Draft) (m *mail.Message, known bool) {
 	if d.Err != nil {
-		return nil
+		return nil, false
 	}
 	m, err := mail.Parse(d.Data)
-	if err != nil || m.Envelope == nil || d.Name != spool.FileName(m.ID) || m.Office != p.o.Config.ID {
-		return nil
+	if err != nil || m.Envelope == nil || d.Name != spool.FileName(m.ID) || m.Office != p.o.Config.ID || !p.writtenBy(m.From, a) {
+		return nil, false
 	}
-	if !p.writtenBy(m.From, a) || !p.mayUse(m.ID, a, d.Digest) {
-		return nil
+	may, known := p.mayUse(m.ID, a, d.Digest)
+	if !may {
+		return nil, false
 	}
-	return m
+	return m, known
 }
 
 // writtenBy reports whether the name is, or was, the author's.
@@ -204,15 +211,16 @@ const driftLimit = 24 * time.Hour
 // which nobody else's message has and none that the office will derive, and
 // within drift and unknown to the office, or known as this very file (design
 // §4). What people and the office write carries ids derived from its cause.
-func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) bool {
+// known: the office has a copy.
+func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) (may, known bool) {
 	if !id.Valid() || a.AID != "" && !id.OwnedBy(a.AID) {
-		return false
+		return false, false
 	}
-	_, data, err := p.o.ReadMessage(id)
+	data, _, err := spool.ReadMail(p.o.FS, office.MessagePath(id))
 	if errors.Is(err, fs.ErrNotExist) { // a new one: not from the far future, which nothing sorts after
-		return a.AID == "" || !mail.Drifted(id, p.now, driftLimit)
+		return a.AID == "" || !mail.Drifted(id, p.now, driftLimit), false
 	}
-	return err == nil && mail.DigestOf(data) == digest
+	return err == nil && mail.DigestOf(data) == digest, true
 }
 
 // failRaw moves a hand-written file to .failed, loudly: the journal and the

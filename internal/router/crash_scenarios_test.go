@@ -6,8 +6,10 @@
 package router_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/postroom/postroom/internal/officetest"
 	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/registry"
+	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -250,4 +253,49 @@ func TestCrashTwice(t *testing.T) {
 			calls, states = calls+second.calls, states+second.states
 		}
 	}
+}
+
+// A pass that lingers delivers a second message before it records the first.
+func TestCrashRelay(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, "researcher", "coder")
+	c.still = append(c.still, "office/agents/researcher/outbox/.sent", "office/agents/researcher/outbox/.keys", "office/agents/coder/index.jsonl")
+	c.after = wrote(2, 0)
+	draft := mailbox.Draft{To: []string{"coder"}, Act: mail.Inform, Subject: "News", Body: "Lunch."}
+	second := c.send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Inform, Subject: "More", Body: "Soup."})
+	c.watch(c.send("researcher", draft), func() {
+		var order []mail.ID
+		_, err := c.Router().Pass(context.Background(), router.Options{All: true, Linger: 1, Delivered: func(r router.Result) {
+			order = append(order, r.ID)
+			if len(order) == 1 {
+				second()
+			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.told = append(c.told, told{id: r.ID, aid: r.Fates[0].Agent.AID})
+		}})
+		if err != nil || len(order) != 2 {
+			t.Fatal(order, err)
+		}
+	})
+	c.deliveredBeforeRecorded(t)
+}
+
+// deliveredBeforeRecorded fails unless the second message was in the inbox
+// before the office had its copy of the first.
+func (c *crash) deliveredBeforeRecorded(t *testing.T) {
+	t.Helper()
+	inbox := 0
+	for _, call := range c.made {
+		switch {
+		case call.Op == "link" && strings.HasPrefix(call.To, "agents/coder/inbox/"):
+			inbox++
+		case call.Op == "link" && strings.HasPrefix(call.To, "messages/"):
+			if inbox != 2 {
+				t.Fatalf("%d messages were delivered before the first was recorded", inbox)
+			}
+			return
+		}
+	}
+	t.Fatal("nothing was recorded")
 }

@@ -35,6 +35,7 @@ type crash struct {
 	still []string
 
 	mu     sync.Mutex
+	made   []vfs.Call // by watch
 	told   []told
 	seen   map[[32]byte]bool
 	calls  int
@@ -74,6 +75,7 @@ func (c *crash) watch(steps ...func()) {
 	for _, step := range steps {
 		step()
 	}
+	c.made = c.Fault.Calls()
 	c.Fault = nil
 	c.look(vfs.Call{Op: "end"})
 	c.t.Logf("%d calls that edit, %d different disks", c.calls, c.states)

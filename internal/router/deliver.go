@@ -189,10 +189,14 @@ func (p *pass) settleFates(j *job) {
 		}
 		res.Fates = append(res.Fates, Fate{State: Bounced, Err: office.RefusalError(b, to)})
 	}
-	p.rep.Results = append(p.rep.Results, res)
 	if p.opt.Delivered != nil {
 		p.opt.Delivered(res)
 	}
+	if p.opt.Linger > 0 { // a report of thousands
+		m := *j.msg
+		m.Body, res.Mail = "", &m
+	}
+	p.rep.Results = append(p.rep.Results, res)
 }
 
 // earlierFates are what earlier passes did for the message.

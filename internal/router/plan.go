@@ -8,7 +8,6 @@ import (
 	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/spool"
 )
@@ -76,9 +75,6 @@ func (p *pass) planOne(j *job) error {
 // obliges, when it was written. Never after the office has seen it.
 func (p *pass) restamp(j *job) error {
 	var err error
-	if j.copied, err = spool.Exists(p.o.FS, office.MessagePath(j.msg.ID)); err != nil {
-		return err
-	}
 	if j.world, err = p.o.World(p.reg, j.author, j.msg, p); err != nil || j.copied || j.author.AID == "" {
 		return err
 	}

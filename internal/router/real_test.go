@@ -60,11 +60,11 @@ func TestManyAtOnce(t *testing.T) {
 	defer stop()
 	routing, enough := context.WithCancel(ctx)
 	var routers, all sync.WaitGroup
-	for range 3 {
+	for i := range 3 { // one looks once, two linger
 		routers.Go(func() {
 			r := &router.Router{Office: open()}
 			for routing.Err() == nil {
-				if _, err := r.Pass(routing, router.Options{All: true}); err != nil && mail.KindOf(err) != mail.KindBusy && routing.Err() == nil {
+				if _, err := r.Pass(routing, router.Options{All: true, Linger: time.Duration(i) * 10 * time.Millisecond}); err != nil && mail.KindOf(err) != mail.KindBusy && routing.Err() == nil {
 					t.Error(err)
 				}
 				time.Sleep(time.Millisecond)

@@ -11,8 +11,20 @@ import (
 // Message finds a message of this pass.
 func (p *pass) Message(id mail.ID) *mail.Message { return p.recent[id] }
 
-// Received lists what this pass delivered to an agent and has not indexed yet.
-func (p *pass) Received(aid string) []policy.Seen { return p.seen[aid] }
+// Received lists what an agent got lately: what this pass delivered, and what
+// its index had when it was looked at first. What is in both counts once, since
+// only the greatest counts.
+func (p *pass) Received(aid string, read func() ([]policy.Seen, error)) ([]policy.Seen, error) {
+	before, known := p.history[aid]
+	if !known {
+		var err error
+		if before, err = read(); err != nil {
+			return nil, err
+		}
+		p.history[aid] = before
+	}
+	return append(before[:len(before):len(before)], p.seen[aid]...), nil
+}
 
 // Fuses reports whether any fuse is on record; nearly always there is none.
 func (p *pass) Fuses() bool {
@@ -31,6 +43,3 @@ func (p *pass) saw(j *job, d *delivery) {
 		Conversation: j.msg.Conversation, FromAID: j.author.AID, Turns: j.world.Turns, Chain: j.world.TurnsHour, Since: j.world.Since,
 	})
 }
-
-// recorded forgets what the indexes have now.
-func (p *pass) recorded() { clear(p.seen) }

@@ -64,17 +64,17 @@ func (p *pass) record(jobs []*job) error {
 
 // copies makes the office's own copy of every message (design §3).
 func (p *pass) copies(jobs []*job) (must []*spool.Ticket, err error) {
+	made := ""
 	for _, j := range jobs {
 		if j.copied {
 			continue
 		}
 		month := office.MessagesDir + "/" + j.msg.ID.Month()
-		if err := p.o.FS.Mkdir(month, 0o700); err == nil {
-			if err := p.o.FS.SyncDir(office.MessagesDir); err != nil {
+		if month != made {
+			if err := p.makeMonth(month); err != nil {
 				return nil, err
 			}
-		} else if !errors.Is(err, fs.ErrExist) {
-			return nil, err
+			made = month
 		}
 		if err := spool.CopyTo(p.o.FS, month, spool.FileName(j.msg.ID), j.source()); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
@@ -82,6 +82,17 @@ func (p *pass) copies(jobs []*job) (must []*spool.Ticket, err error) {
 		must = append(must, p.batch.Dir(p.o.FS, month))
 	}
 	return must, nil
+}
+
+func (p *pass) makeMonth(month string) error {
+	err := p.o.FS.Mkdir(month, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err == nil {
+		err = p.o.FS.SyncDir(office.MessagesDir)
+	}
+	return err
 }
 
 // journalJob writes down what was done for a message in this round.

@@ -66,7 +66,7 @@ type Options struct {
 	All bool
 	// Linger keeps the lease and looks again for so long after the last message,
 	// so that the trailing work of many is done together. For a router that runs
-	// all the time; 0 for everybody else.
+	// all the time; 0 for everybody else. Bodies are left out of its report.
 	Linger time.Duration
 	// Delivered is called with each message as soon as its inbox entries are
 	// durable, before the trailing work. It may be nil.
@@ -84,7 +84,8 @@ type pass struct {
 	opt      Options
 	rep      Report
 	recent   map[mail.ID]*mail.Message
-	seen     map[string][]policy.Seen // delivered and not indexed yet, by recipient
+	seen     map[string][]policy.Seen // what was delivered in this pass, by recipient
+	history  map[string][]policy.Seen // what the indexes had before, by recipient
 	fuses    *bool                    // nil: not looked yet
 	wake     map[string]bool
 	requeued []office.Author
@@ -101,6 +102,8 @@ type pass struct {
 	steps    int             // how much has moved in this pass
 	wrote    bool            // the pass itself put mail into an outbox
 	looked   []office.Author // whose outboxes this pass looks at
+	share    int             // what one outbox contributes to a look
+	beside   bool            // records are being written: stamped messages only
 }
 
 // file names one file of a mailbox, by its author's tag and its path there.
@@ -139,7 +142,7 @@ func (r *Router) begin(opt Options) (*pass, error) {
 		return nil, err
 	}
 	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt,
-		recent: map[mail.ID]*mail.Message{}, seen: map[string][]policy.Seen{}, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{},
+		recent: map[mail.ID]*mail.Message{}, seen: map[string][]policy.Seen{}, history: map[string][]policy.Seen{}, share: perOutbox, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{},
 		skip: map[file]bool{}, problems: map[string]error{}, locked: map[string]bool{}}, nil
 }
 
@@ -179,34 +182,6 @@ func (p *pass) reportWakes() {
 	for _, aid := range slices.Sorted(maps.Keys(p.wake)) {
 		if e, ok := p.reg.EntryByAID(aid); ok {
 			p.rep.Wake = append(p.rep.Wake, e)
-		}
-	}
-}
-
-const (
-	// enough bounds how much trailing work piles up before it is done.
-	enough = 2048
-	// lingerStep is how long a lingering pass waits before it looks again.
-	lingerStep = 4 * time.Millisecond
-)
-
-// gather takes mail into the inboxes and, in a pass that lingers, looks again
-// for more until there is none for a while. Each file is taken up once.
-func (p *pass) gather(ctx context.Context, authors []office.Author) []*job {
-	var jobs []*job
-	until := time.Now().Add(p.opt.Linger)
-	for {
-		found := p.plan(p.collect(authors))
-		p.deliver(found)
-		for _, j := range found {
-			p.skipFile(j.author, j.draft.Path())
-		}
-		jobs = append(jobs, found...)
-		if len(jobs) == 0 || len(jobs) >= enough || p.opt.Linger == 0 || ctx.Err() != nil || time.Now().After(until) {
-			return jobs
-		}
-		if len(found) == 0 {
-			time.Sleep(lingerStep)
 		}
 	}
 }
@@ -281,16 +256,33 @@ func hasAuthor(list []office.Author, tag string) bool {
 // of them together, so that their syncs group. An error is the office's own:
 // the round is broken off, and what it journalled is redone.
 func (p *pass) round(ctx context.Context, authors []office.Author) (found int, err error) {
-	jobs := p.gather(ctx, authors)
+	if p.opt.Linger > 0 {
+		return p.relay(ctx, authors)
+	}
+	jobs := p.take(authors)
 	if len(jobs) == 0 {
 		return 0, nil
 	}
+	if err := p.finish(jobs); err != nil {
+		return len(jobs), err
+	}
+	p.count(jobs)
+	return len(jobs), nil
+}
+
+// finish does for delivered messages what may trail.
+func (p *pass) finish(jobs []*job) error {
 	for _, step := range []func([]*job) error{p.record, p.transcribe, p.retire} {
 		if err := step(jobs); err != nil {
-			return len(jobs), err
+			return err
 		}
 	}
-	p.recorded()
+	return nil
+}
+
+// count notes which messages are finished, and leaves the others for the next
+// pass.
+func (p *pass) count(jobs []*job) {
 	for _, j := range jobs {
 		if j.retired {
 			p.steps++
@@ -298,7 +290,6 @@ func (p *pass) round(ctx context.Context, authors []office.Author) (found int, e
 			p.putOff(j)
 		}
 	}
-	return len(jobs), nil
 }
 
 // settle marks that everything before it is done, so that the next lease

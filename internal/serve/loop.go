@@ -45,7 +45,7 @@ func (r *run) loop(ctx context.Context, ready func()) error {
 	defer tick.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	r.todo.all = true
+	r.todo.all, r.worked = true, true // what the start needed is given back, too
 	for ctx.Err() == nil {
 		if !r.todo.empty() {
 			if pause := time.Until(r.pace.from); pause <= 0 {

@@ -42,6 +42,7 @@ func (b Box) Deliver(src Source, id mail.ID) (Delivery, error) {
 			return 0, cerr
 		}
 		if same {
+			b.forget()
 			return Already, nil
 		}
 		if err := b.setAside(Inbox, name); err != nil {

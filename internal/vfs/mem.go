@@ -45,6 +45,7 @@ type node struct {
 	lock   *memFile
 
 	entries map[string]*node
+	most    int // how many entries it had at most
 	// held has, for each name changed since the last sync of the directory,
 	// what it pointed to then and after each change; nil for nothing.
 	held map[string][]*node

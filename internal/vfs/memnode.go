@@ -9,7 +9,10 @@ import (
 	"time"
 )
 
-const maxBase = 255 // bytes in one component of a name
+const (
+	maxBase   = 255 // bytes in one component of a name
+	entrySize = 64  // what an entry adds to a directory, for ever, as on ext4
+)
 
 // find returns the directory that holds name, and the last component.
 func (m *Mem) find(name string) (*node, string, error) {
@@ -95,6 +98,7 @@ func (n *node) put(now time.Time, base string, child *node) error {
 	}
 	child.nlink++
 	n.entries[base] = child
+	n.most = max(n.most, len(n.entries))
 	return nil
 }
 
@@ -141,5 +145,9 @@ func (d *disk) walk() []named {
 }
 
 func (n *node) info(name string) fs.FileInfo {
-	return info{name, int64(len(n.data)), n.mode, n.mtime, Sys{Dev: 1, Ino: n.ino, Nlink: n.nlink}}
+	size := int64(len(n.data))
+	if n.mode.IsDir() {
+		size = entrySize * int64(n.most)
+	}
+	return info{name, size, n.mode, n.mtime, Sys{Dev: 1, Ino: n.ino, Nlink: n.nlink, Changed: n.mtime}}
 }

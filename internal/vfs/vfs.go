@@ -91,6 +91,9 @@ func SameFile(a, b fs.FileInfo) bool {
 type Sys struct {
 	Dev, Ino uint64
 	Nlink    int
+	// Changed is when the system last saw the file change, or a directory's
+	// entries: nobody can set it, unlike the modification time.
+	Changed time.Time
 	// Others says that it belongs to another user than the one we run as.
 	Others bool
 }
