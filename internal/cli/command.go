@@ -24,6 +24,9 @@ type Command struct {
 	Person bool
 	// Sends: errors are said as design §6 wants them ("FAILED(kind): …").
 	Sends bool
+	// FailsOpen: a program runs it that would stop its user's work for an error.
+	// Nothing but what Said says is ever told by the exit code.
+	FailsOpen bool
 	// Hidden commands stand in no list.
 	Hidden bool
 	// Postd commands live in the second program (design §2).

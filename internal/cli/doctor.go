@@ -4,8 +4,10 @@ import (
 	"context"
 	"flag"
 	"strings"
+	"time"
 
 	"github.com/postroom/postroom/internal/doctor"
+	"github.com/postroom/postroom/internal/hook"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 )
@@ -49,6 +51,7 @@ func runDoctor(ctx context.Context, e *Env, fix, dry bool) error {
 		}
 	}
 	d := &doctor.Doctor{Dir: dir, Sys: e.System, Host: doctor.System(e.Getenv("PATH"), networkFS)}
+	d.Host.HookFaults = func(since time.Time) (string, []string) { return hook.Faults(e.User(), since) }
 	switch {
 	case fix && !dry:
 		return e.mend(ctx, d)

@@ -52,7 +52,7 @@ func (e *Env) MeIn(o *office.Office, reg *registry.Registry) (identity.Me, error
 		Surroundings: func() (string, bool) { return identity.Surroundings(e.Getenv, e.Procs) },
 		Held:         func(aid string) bool { return e.heldByOther(o, aid) },
 	})
-	if err == nil && me.ByWorkspace && (!bound || identity.IsGuest(session)) {
+	if err == nil && me.ByWorkspace && (!bound || session.Agent == "") {
 		_ = e.hold(o, me.Entry) // where the state cannot be written, the place still tells
 	}
 	return me, err
@@ -83,5 +83,7 @@ func (e *Env) hold(o *office.Office, r registry.Entry) error {
 	return e.roll(o).Hold(now, r.AID, r.Name)
 }
 
-// release forgets which session speaks as the agent.
-func (e *Env) release(o *office.Office, r registry.Entry) error { return e.roll(o).Release(r.AID) }
+// release takes the agent from the session that speaks as it.
+func (e *Env) release(o *office.Office, r registry.Entry) error {
+	return e.roll(o).Release(r.AID, r.Name)
+}

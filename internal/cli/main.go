@@ -13,6 +13,9 @@ import (
 func Main(ctx context.Context, e *Env, table []Command, args []string) int {
 	e.table, e.Out = table, newOutput(e.Stdout)
 	err := e.dispatch(ctx, args)
+	if e.cmd.FailsOpen {
+		err = e.failOpen(err)
+	}
 	if e.cmd.Sends {
 		err = notStored(err) // what was stored has been told of by now
 	}

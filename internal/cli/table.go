@@ -38,6 +38,7 @@ func Commands() []Command {
 		verifyCommand(),
 		doctorCommand(),
 
+		hookCommand(),
 		primerCommand(),
 		helpCommand(),
 		completionCommand(),

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // Host is what the doctor asks the machine. A nil function is a question that
@@ -24,6 +25,9 @@ type Host struct {
 	Alive      func(pid int) (alive, ok bool)
 	// Routers lists the processes that seem to route always.
 	Routers func() (list []string, ok bool)
+	// HookFaults lists what went wrong in hooks since a time, oldest first, and
+	// names the file that has it.
+	HookFaults func(since time.Time) (where string, lines []string)
 	// Tools lists every post on PATH, in the order of PATH.
 	Tools func() []Tool
 }

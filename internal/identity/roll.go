@@ -9,8 +9,8 @@ import (
 	"github.com/postroom/postroom/internal/config"
 )
 
-// guest is the name in the binding of a session that is nobody here. No agent
-// has it: it is no valid name.
+// guest begins the name in the binding of a session that is nobody here. No
+// agent has it: it is no valid name. What it was before may follow.
 const guest = "(guest)"
 
 // Roll keeps, for one office, which session speaks as which agent. It is part
@@ -45,19 +45,34 @@ func (r Roll) Hold(h Holder, aid, name string) error {
 	return r.User.BindSession(r.holderKey(aid), b)
 }
 
-// Release forgets which session speaks as the agent. Sessions that were bound
-// to it stay so, and may hold it again.
-func (r Roll) Release(aid string) error {
+// Leave records that the session that speaks as the agent has ended. It stays
+// bound, so that it may be resumed.
+func (r Roll) Leave(aid string) error {
 	return r.User.BindSession(r.holderKey(aid), config.Binding{Office: r.Office, Agent: aid})
 }
 
-// BindGuest records that the session is nobody in this office until it joins.
-func (r Roll) BindGuest(key string) error {
-	return r.User.BindSession(key, config.Binding{Office: r.Office, Name: guest})
+// Release takes the agent away from the session that speaks as it, which is a
+// guest from now on.
+func (r Roll) Release(aid, name string) error {
+	if h, ok := r.Holder(aid); ok {
+		if err := r.BindGuest(h.Key, name); err != nil {
+			return err
+		}
+	}
+	return r.Leave(aid)
 }
 
-// IsGuest reports whether a binding is BindGuest's.
-func IsGuest(b config.Binding) bool { return b.Agent == "" && b.Name == guest }
+// BindGuest records that the session is nobody in this office until it joins.
+// was is the agent that it was, if it has not been told yet that it is no more.
+func (r Roll) BindGuest(key, was string) error {
+	return r.User.BindSession(key, config.Binding{Office: r.Office, Name: guest + was})
+}
+
+// Guest reports whether a binding is BindGuest's, and what the session was.
+func Guest(b config.Binding) (was string, yes bool) {
+	was, yes = strings.CutPrefix(b.Name, guest)
+	return was, yes && b.Agent == ""
+}
 
 // RuntimeProcess finds the process that runs the sessions of a runtime of which
 // this process is a hook or a tool. shared: it is a daemon that runs sessions of

@@ -22,26 +22,35 @@ func TestRoll(t *testing.T) {
 		t.Errorf("%+v %v", got, ok)
 	}
 	b, ok := r.User.Session("claude:s")
-	if !ok || b != (config.Binding{Office: "/o", Agent: "a-1", Name: "coder"}) || IsGuest(b) {
+	if !ok || b != (config.Binding{Office: "/o", Agent: "a-1", Name: "coder"}) {
 		t.Errorf("%+v %v", b, ok)
 	}
 	other := Roll{User: r.User, Office: "/p", OfficeID: "o-2"}
 	if _, ok := other.Holder("a-1"); ok {
 		t.Error("another office's agent of the same aid is another agent")
 	}
-	if err := r.Release("a-1"); err != nil {
+	if err := r.Leave("a-1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := r.Holder("a-1"); ok {
-		t.Error("released")
+		t.Error("it left")
 	}
 	if b, _ := r.User.Session("claude:s"); b.Agent != "a-1" {
-		t.Error("the session stays bound, so that it may come back")
+		t.Error("the session stays bound, so that it may be resumed")
 	}
-	if err := r.BindGuest("claude:g"); err != nil {
+	r.Hold(h, "a-1", "coder")
+	if err := r.Release("a-1", "coder"); err != nil {
 		t.Fatal(err)
 	}
-	if b, ok := r.User.Session("claude:g"); !ok || !IsGuest(b) || b.Office != "/o" {
+	b, ok = r.User.Session("claude:s")
+	if was, yes := Guest(b); !ok || !yes || was != "coder" || b.Office != "/o" {
+		t.Errorf("%+v", b)
+	}
+	if err := r.BindGuest("claude:g", ""); err != nil {
+		t.Fatal(err)
+	}
+	b, _ = r.User.Session("claude:g")
+	if was, yes := Guest(b); !yes || was != "" {
 		t.Errorf("%+v", b)
 	}
 }

@@ -8,8 +8,6 @@
 package presence
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -119,27 +117,10 @@ func WriteIn(box vfs.FS, dir string, s Session) error {
 	if err != nil {
 		return storeError("write", box, dir, err)
 	}
-	tmp := path.Join(dir, tempName())
-	f, err := box.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return storeError("write", box, dir, err)
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = box.Rename(tmp, path.Join(dir, File))
-	}
-	if err != nil {
-		box.Remove(tmp)
+	if err := vfs.PutHint(box, dir, File, append(data, '\n')); err != nil {
 		return storeError("write", box, dir, err)
 	}
 	return nil
-}
-
-// tempName is one's own: hooks of one session may run side by side.
-func tempName() string {
-	var b [6]byte
-	rand.Read(b[:]) // never fails (crypto/rand)
-	return ".tmp-" + hex.EncodeToString(b[:]) + "-" + File
 }
 
 func storeError(op string, box vfs.FS, dir string, err error) error {

@@ -1,0 +1,118 @@
+package hook
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// panics is a runtime whose translation is broken.
+type panics struct{ Claude }
+
+func (panics) Read(Input) (Event, error) { panic("a bug with \x1b[31m colour") }
+
+// A hook never stands in the person's way: no output, exit 0, one line.
+func TestFailsOpen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		run func(w *world) result
+		log string
+	}{
+		"a panic":     {func(w *world) result { return w.raw(panics{}, 10, "{}") }, "panic: a bug with"},
+		"no JSON":     {func(w *world) result { return w.raw(Claude{}, 10, `{"session_id"`) }, "standard input"},
+		"no session":  {func(w *world) result { return w.raw(Claude{}, 10, `{"hook_event_name":"Stop"}`) }, "session_id"},
+		"a torn book": {func(w *world) result { w.tear(); return w.on(prompt) }, "registry"},
+		"unreadable input": {func(w *world) result {
+			h, out, errs := w.hook(Claude{}, 10, "")
+			h.Stdin = io.MultiReader(strings.NewReader("{"), broken{})
+			return result{out: out.String(), err: errs.String(), code: h.Run(context.Background(), nil)}
+		}, "no such input"},
+	} {
+		w := seated(t)
+		if r := c.run(w); !r.silent() {
+			t.Errorf("%s: %+v", name, r)
+		}
+		lines := strings.Count(w.log(), "\n")
+		if !strings.Contains(w.log(), c.log) || lines != 1 || strings.Contains(w.log(), "\x1b") {
+			t.Errorf("%s: log: %q", name, w.log())
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) {
+	return 0, &mail.Error{Op: "read", Kind: mail.KindStore, Addr: "no such input"}
+}
+
+// An input that never ends, or anything else that hangs, is broken off.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	w := seated(t)
+	h, out, _ := w.hook(Claude{}, 10, "")
+	pr, pw := io.Pipe()
+	defer pw.Close()
+	h.Stdin, h.Limit = pr, 50*time.Millisecond
+	began := time.Now()
+	if code := h.Run(context.Background(), nil); code != 0 || out.Len() != 0 || time.Since(began) > 5*time.Second {
+		t.Errorf("exit %d, %q", code, out)
+	}
+	if !strings.Contains(w.log(), "too long") {
+		t.Errorf("log: %q", w.log())
+	}
+}
+
+// stuck takes what is written and then hangs, as a pass may.
+type stuck struct{ gate chan struct{} }
+
+func (s stuck) Write(p []byte) (int, error) { <-s.gate; return len(p), nil }
+
+// The end of a session has a shorter time than everything else.
+func TestEndIsShort(t *testing.T) {
+	t.Parallel()
+	w := seated(t)
+	r := &run{short: make(chan time.Duration, 1), done: make(chan error, 1)}
+	h, _, _ := w.hook(Claude{}, 10, `{"hook_event_name":"SessionEnd","session_id":"s1","cwd":"/ws","reason":"other"}`)
+	if err := h.guarded(context.Background(), r, nil); err != nil {
+		t.Fatal(err)
+	}
+	if d := <-r.short; d > time.Second {
+		t.Errorf("%v; Claude Code gives 1.5 s", d)
+	}
+	gate := make(chan struct{})
+	w.mail("tester", "coder", mail.Inform)
+	h, _, _ = w.hook(Claude{}, 10, `{"hook_event_name":"UserPromptSubmit","session_id":"s1","cwd":"/ws"}`)
+	h.Stdout, h.Limit = stuck{gate}, 50*time.Millisecond
+	if code := h.Run(context.Background(), nil); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	close(gate)
+}
+
+func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "coder:claude:/ws")
+	now := w.desk.Clock.Now()
+	for range 1000 {
+		Note(w.user, now, "claude Stop: "+strings.Repeat("x", 2000)+"\n\x1b[31mforged line")
+	}
+	for _, name := range []string{LogFile, LogFile + ".old"} {
+		fi, err := os.Lstat(filepath.Join(w.user.Dir, name))
+		if err != nil || fi.Size() > logMax+2*lineMax || fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", name, fi, err)
+		}
+	}
+	path, lines := Faults(w.user, now.Add(-time.Hour))
+	if len(lines) == 0 || filepath.Base(path) != LogFile || strings.Contains(strings.Join(lines, ""), "\x1b") {
+		t.Errorf("%s: %d lines", path, len(lines))
+	}
+	if _, lines := Faults(w.user, now.Add(time.Hour)); len(lines) != 0 {
+		t.Errorf("%d lines are older", len(lines))
+	}
+}
