@@ -46,8 +46,15 @@ func runtimeOf(client string) string {
 	return ""
 }
 
+// clientInfo is where a client names itself in each call, since 2026-07-28.
+const clientInfo = "io.modelcontextprotocol/clientInfo"
+
 // clientName is what the client calls itself.
-func clientName(ss *mcp.ServerSession) string {
+func clientName(meta mcp.Meta, ss *mcp.ServerSession) string {
+	if info, ok := meta[clientInfo].(map[string]any); ok {
+		name, _ := info["name"].(string)
+		return name
+	}
 	if p := ss.InitializeParams(); p != nil && p.ClientInfo != nil {
 		return p.ClientInfo.Name
 	}
@@ -58,7 +65,11 @@ func clientName(ss *mcp.ServerSession) string {
 // the client says of its session, by what surrounds the process if only one
 // client can be there, or by --as. They may not disagree.
 func (s *Server) desk(op string, meta mcp.Meta, ss *mcp.ServerSession) (*cli.Desk, error) {
-	client := clientName(ss)
+	if s.env.As == mail.NameHuman {
+		return nil, &mail.Error{Op: op, Kind: mail.KindPerson, Addr: "--as human", Err: errors.New("an MCP client is an agent's session"),
+			Hint: "let a person start the server with the name of an agent"}
+	}
+	client := clientName(meta, ss)
 	key, bound, err := s.session(op, sessionKeys(meta, client))
 	if err != nil {
 		return nil, err
@@ -86,6 +97,8 @@ func (s *Server) session(op string, keys []string) (key string, bound bool, err 
 	for _, k := range keys {
 		b, ok := s.env.User().Session(k)
 		switch {
+		case ok && !bound && identity.IsGuest(b):
+			return k, false, nil // it is nobody until it joins, whosever thread it is
 		case !ok || b.Agent == "":
 		case !bound:
 			key, bound, found = k, true, b

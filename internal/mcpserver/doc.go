@@ -14,7 +14,6 @@ package mcpserver
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -38,6 +37,9 @@ type Server struct {
 	// that what surrounds the process tells whose session calls.
 	alone bool
 	out   *outgoing
+	// leaving ends when the one client will ask nothing more.
+	leaving context.Context
+	leave   context.CancelFunc
 
 	mu     sync.Mutex
 	routed time.Time // the last pass
@@ -45,19 +47,9 @@ type Server struct {
 
 // New returns a server that stands where e stands.
 func New(e *cli.Env, log *slog.Logger, alone bool) *Server {
-	return &Server{env: e, log: log, alone: alone, out: newOutgoing()}
-}
-
-// ServeStdio serves one client over r and w, one JSON-RPC message a line, until
-// r ends or ctx does.
-func (s *Server) ServeStdio(ctx context.Context, r io.ReadCloser, w io.WriteCloser) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	err := s.server(ctx).Run(ctx, &mcp.IOTransport{Reader: r, Writer: s.out.wrap(w)})
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
+	s := &Server{env: e, log: log, alone: alone, out: newOutgoing()}
+	s.leaving, s.leave = context.WithCancel(context.Background())
+	return s
 }
 
 // server returns the tools and resources for one client. ctx ends with the
@@ -70,14 +62,26 @@ func (s *Server) server(ctx context.Context) *mcp.Server {
 		Capabilities:       &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{Subscribe: true}},
 		SubscribeHandler:   subs.subscribe,
 		UnsubscribeHandler: subs.unsubscribe,
-		InitializedHandler: func(context.Context, *mcp.InitializedRequest) { s.attend(ctx) },
 	})
 	subs.srv = srv
 	for _, t := range tools() {
 		srv.AddTool(t.declare(), s.handler(t))
 	}
 	s.addResources(srv)
+	srv.AddReceivingMiddleware(s.onFirst(func() { s.attend(ctx) }))
 	return srv
+}
+
+// onFirst calls begin with the client's first request. Not every protocol
+// version says when a session begins.
+func (s *Server) onFirst(begin func()) mcp.Middleware {
+	var once sync.Once
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			once.Do(begin)
+			return next(ctx, method, req)
+		}
+	}
 }
 
 // passPause is the least time between two passes that calls make.

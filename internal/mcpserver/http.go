@@ -33,7 +33,7 @@ const (
 	writeTime   = 10 * time.Second // for one message, to a client that reads slowly
 	sessionIdle = 12 * time.Hour
 	goodbye     = 2 * time.Second
-	maxRequest  = 2 * mail.MaxSize // JSON may write a text at twice its size
+	maxRequest  = 8 * mail.MaxSize // JSON may write a character in six
 )
 
 // Listen opens ADDR, which must be a loopback address: whoever can reach the
@@ -144,7 +144,7 @@ func (s *Server) handlerFor(ctx context.Context, token string) http.Handler {
 		if r.Header.Get("MCP-Protocol-Version") >= statelessSince {
 			h = stateless
 		}
-		h.ServeHTTP(&toldResponse{ResponseWriter: w, out: s.out}, r)
+		h.ServeHTTP(&toldResponse{ResponseWriter: w, out: s.out, there: r.Context()}, r)
 	})
 	return guard(mux, token)
 }
@@ -191,7 +191,8 @@ func localOrigin(origins []string) bool {
 // toldResponse tells what the client's connection took.
 type toldResponse struct {
 	http.ResponseWriter
-	out *outgoing
+	out   *outgoing
+	there context.Context // ends when the connection does
 }
 
 // Write is called once for each message.
@@ -200,6 +201,9 @@ func (t *toldResponse) Write(p []byte) (int, error) {
 	c.SetWriteDeadline(time.Now().Add(writeTime))
 	defer c.SetWriteDeadline(time.Time{})
 	return t.out.write(p, func(p []byte) (int, error) {
+		if err := t.there.Err(); err != nil {
+			return 0, err // the system would take bytes for a client that is gone
+		}
 		n, err := t.ResponseWriter.Write(p)
 		if ferr := c.Flush(); err == nil {
 			err = ferr // until then the bytes are still ours

@@ -19,6 +19,7 @@ const (
 type listView struct {
 	Messages []cli.MailView `json:"messages"`
 	More     int            `json:"more,omitempty"` // how many are left out
+	Note     string         `json:"note,omitempty"`
 }
 
 func (c *call) listMail() (*reply, error) {
@@ -40,16 +41,18 @@ func (c *call) listMail() (*reply, error) {
 		fmt.Fprintf(&b, "%s  %s from %s%s, %s ago: %s\n", it.ID.Short(), mail.Neutralise(it.Act, false), mail.Neutralise(it.From, false),
 			state(it), cli.Ago(c.env.Now().Sub(it.ID.Time())), v.Subject)
 	}
+	var note []string
 	switch {
 	case len(items) == 0:
-		b.WriteString("no mail that is not done")
+		note = append(note, "no mail that is not done")
 	case more > 0:
-		fmt.Fprintf(&b, "and %d more: list_mail with limit %d\n", more, min(len(items)+more, listMost))
+		note = append(note, fmt.Sprintf("and %d more: list_mail with limit %d", more, min(len(items)+more, listMost)))
 	}
 	if len(items) > 0 && items[0].Unread() {
-		b.WriteString("next: read_mail")
+		note = append(note, "next: read_mail")
 	}
-	return &reply{text: b.String(), data: view, sent: c.receipts(surfaced("mcp list_mail", items...))}, nil
+	view.Note = strings.Join(note, "\n")
+	return &reply{text: b.String() + view.Note, data: view, sent: c.receipts(surfaced("mcp list_mail", items...))}, nil
 }
 
 // state says in words how a message stands, behind its sender.
@@ -89,6 +92,7 @@ func surfaced(by string, items ...mailbox.Item) []mail.Receipt {
 
 type doneView struct {
 	Messages []doneOne `json:"messages"`
+	Note     string    `json:"note,omitempty"`
 }
 
 type doneOne struct {
@@ -127,13 +131,13 @@ func (c *call) markDone() (*reply, error) {
 		if len(done) == 0 {
 			return nil, err
 		}
-		return &reply{text: b.String() + mail.Neutralise(err.Error(), true), data: view, failed: true}, nil
+		view.Note = mail.Neutralise(err.Error(), true)
+		return &reply{text: b.String() + view.Note, data: view, failed: true}, nil
 	}
-	if len(done) == 0 {
-		b.WriteString("nothing is read and not done")
+	if view.Note = c.remind(done); len(done) == 0 {
+		view.Note = "nothing is read and not done"
 	}
-	c.remind(&b, done)
-	return &reply{text: b.String(), data: view}, nil
+	return &reply{text: b.String() + view.Note, data: view}, nil
 }
 
 func (c *call) handled(refs []string) ([]mail.ID, error) {
@@ -158,16 +162,18 @@ func (c *call) handled(refs []string) ([]mail.ID, error) {
 }
 
 // remind names those who still wait for an answer to what was put away.
-func (c *call) remind(b *strings.Builder, done []mailbox.Finished) {
+func (c *call) remind(done []mailbox.Finished) string {
 	owed, err := c.desk.Owed(c.desk.Author.Name)
 	if err != nil {
-		return // it was put away all the same
+		return "" // it was put away all the same
 	}
+	var b strings.Builder
 	for _, o := range owed {
 		for _, f := range done {
 			if o.ID == f.ID && o.Debtor == c.desk.Author.AID {
-				fmt.Fprintf(b, "%s still waits for your answer to %s: reply_mail\n", o.CreditorName, f.ID.Short())
+				fmt.Fprintf(&b, "%s still waits for your answer to %s: reply_mail\n", o.CreditorName, f.ID.Short())
 			}
 		}
 	}
+	return b.String()
 }

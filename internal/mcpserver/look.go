@@ -11,6 +11,7 @@ import (
 
 type agentsView struct {
 	Agents []agentOne `json:"agents"`
+	Note   string     `json:"note"`
 }
 
 // agentOne is what an agent needs to know of another.
@@ -32,7 +33,7 @@ func (c *call) listAgents() (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := agentsView{Agents: []agentOne{}}
+	view := agentsView{Agents: []agentOne{}, Note: "also: human (ask_human), broadcast (everybody)"}
 	var b strings.Builder
 	for _, a := range all {
 		v := agentOne{Name: a.Name, You: a.AID == c.desk.Author.AID, Role: mail.Neutralise(a.Role, false), Runtime: mail.Neutralise(a.Runtime, false),
@@ -40,8 +41,7 @@ func (c *call) listAgents() (*reply, error) {
 		view.Agents = append(view.Agents, v)
 		b.WriteString(v.line())
 	}
-	b.WriteString("also: human (ask_human), broadcast (everybody)")
-	return &reply{text: b.String(), data: view}, nil
+	return &reply{text: b.String() + view.Note, data: view}, nil
 }
 
 func (v agentOne) line() string {

@@ -36,6 +36,7 @@ type letter struct {
 	InReplyTo    mail.ID    `json:"in_reply_to,omitempty"`
 	Deadline     *time.Time `json:"deadline,omitempty"`
 	CreatedAt    time.Time  `json:"created_at"`
+	Note         string     `json:"note,omitempty"` // what to do next
 }
 
 func (c *call) readMail() (*reply, error) {
@@ -93,7 +94,7 @@ func (c *call) readNext(part int) (*reply, error) {
 			return c.handOver(r, o, receipt, ready, over), nil
 		})
 		if failure = err; o == nil && err == nil {
-			ready <- &reply{text: "no unread mail", data: struct{}{}}
+			ready <- &reply{text: "no unread mail", data: noteView{"no unread mail"}}
 		}
 	}()
 	select {
@@ -161,7 +162,8 @@ func (c *call) show(o *mailbox.Opened, part int) (*reply, *mail.Receipt, error) 
 	if !o.Deadline.IsZero() {
 		l.Deadline = &o.Deadline
 	}
-	r := &reply{text: l.text(o), data: l}
+	l.Note = l.note(o)
+	r := &reply{text: l.head() + l.Text + l.Note, data: l}
 	if part < len(parts) || o.Mine {
 		return r, nil, nil
 	}
@@ -172,9 +174,13 @@ func (c *call) show(o *mailbox.Opened, part int) (*reply, *mail.Receipt, error) 
 	return r, receipt, nil
 }
 
-// text is what a model reads: our own words and validated fields, then what the
-// author chose between marks.
-func (l letter) text(o *mailbox.Opened) string {
+// noteView is a structured result that has nothing but a note.
+type noteView struct {
+	Note string `json:"note"`
+}
+
+// head is our own words and validated fields.
+func (l letter) head() string {
 	var b strings.Builder
 	to := mail.Neutralise(strings.Join(append([]string{l.To}, l.CC...), ", cc "), false)
 	fmt.Fprintf(&b, "id       %s\nfrom     %s, to %s, %s\nact      %s", l.ID, mail.Neutralise(l.From, false), to, cli.When(l.CreatedAt), l.Act)
@@ -188,7 +194,12 @@ func (l letter) text(o *mailbox.Opened) string {
 	if l.InReplyTo != "" {
 		fmt.Fprintf(&b, "answers  %s\n", l.InReplyTo)
 	}
-	b.WriteString(l.Text)
+	return b.String()
+}
+
+// note says what to do next, and what else is wrong.
+func (l letter) note(o *mailbox.Opened) string {
+	var b strings.Builder
 	switch {
 	case l.Part < l.Parts:
 		fmt.Fprintf(&b, "part %d of %d; next: read_mail with id %s and part %d\n", l.Part, l.Parts, l.ID.Short(), l.Part+1)

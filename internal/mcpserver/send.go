@@ -13,9 +13,11 @@ import (
 const deliveryWait = 10 * time.Second
 
 // sentView is the structured result of the tools that send: one object per
-// message and recipient, as `post send --json` prints them.
+// message and recipient, as `post send --json` prints them. Note is the text:
+// clients show their model either the one or the other.
 type sentView struct {
 	Messages []cli.Outcome `json:"messages"`
+	Note     string        `json:"note"`
 }
 
 func (c *call) sendMail() (*reply, error) {
@@ -79,5 +81,6 @@ func (c *call) post(draft mailbox.Draft, textArg, then string) (*reply, error) {
 	if !failed && then != "" {
 		lines = append(lines, then)
 	}
-	return &reply{text: strings.Join(lines, "\n"), data: sentView{list}, failed: failed}, nil
+	note := strings.Join(lines, "\n")
+	return &reply{text: note, data: sentView{list, note}, failed: failed}, nil
 }

@@ -9,7 +9,7 @@ const (
 	listOnes = `{"type":"array","items":{"type":"object","properties":{"id":` + textType + `,"from":` + textType + `,"act":` + textType +
 		`,"subject":` + textType + `,"state":` + textType + `,"obliges":{"type":"boolean"}}}}`
 	listOf   = `{"type":"array","items":{"type":"object"}}`
-	answered = `,"error":{"type":"object"}}}`
+	answered = `,"note":` + textType + `,"error":{"type":"object"}}}`
 )
 
 // tools is the table of everything that a client can do.

@@ -26,6 +26,7 @@ const progressEvery = 5 * time.Second
 type waitView struct {
 	Came    bool          `json:"came"`
 	Message *cli.MailView `json:"message,omitempty"`
+	Note    string        `json:"note"`
 }
 
 func (c *call) waitForMail() (*reply, error) {
@@ -48,6 +49,7 @@ func (c *call) waitForMail() (*reply, error) {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, time.Duration(seconds)*time.Second)
 	defer cancel()
+	defer context.AfterFunc(c.leaving, cancel)()
 	go c.progress(ctx, seconds)
 	passes := c.desk.Passes()
 	passes(ctx)
@@ -56,7 +58,11 @@ func (c *call) waitForMail() (*reply, error) {
 	case err == nil:
 		return c.pointer(*it), nil
 	case mail.KindOf(err) == mail.KindTimeout && c.ctx.Err() == nil:
-		return &reply{text: "nothing came in " + strconv.Itoa(seconds) + " s; wait again, or do something else first", data: waitView{}}, nil
+		note := "nothing came in " + strconv.Itoa(seconds) + " s; wait again, or do something else first"
+		if c.leaving.Err() != nil {
+			note = "the client asks nothing more, so the wait has ended"
+		}
+		return &reply{text: note, data: waitView{Note: note}}, nil
 	}
 	return nil, err
 }
@@ -78,8 +84,9 @@ func (c *call) onlyOne(names ...string) {
 func (c *call) pointer(it mailbox.Item) *reply {
 	v := cli.ViewItem(it)
 	v.Subject = cut(v.Subject)
-	text := fmt.Sprintf("%s from %s%s: %s\nnext: read_mail with id %s", mail.Neutralise(it.Act, false), mail.Neutralise(it.From, false), state(it), it.ID, it.ID.Short())
-	return &reply{text: text, data: waitView{Came: true, Message: &v}, sent: c.receipts(surfaced("mcp wait_for_mail", it))}
+	note := "next: read_mail with id " + it.ID.Short()
+	text := fmt.Sprintf("%s from %s%s: %s\n%s", mail.Neutralise(it.Act, false), mail.Neutralise(it.From, false), state(it), it.ID, note)
+	return &reply{text: text, data: waitView{Came: true, Message: &v, Note: note}, sent: c.receipts(surfaced("mcp wait_for_mail", it))}
 }
 
 // progress tells a client that asked for it how long the call has waited.
