@@ -8,7 +8,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build test lint race fuzz e2e e2e-runtimes bench bench-quick demo man install cross mcp-conformance clean help
+.PHONY: build test lint race fuzz e2e e2e-runtimes bench bench-quick demo man install cross mcp-conformance mcp-inspector clean help
 
 build: ## build bin/post and bin/postd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -65,6 +65,9 @@ cross: ## compile for macOS and Windows
 
 mcp-conformance: build ## the official MCP suite against post mcp (needs node 22)
 	scripts/mcp-conformance.sh
+
+mcp-inspector: build ## the official inspector lists and calls all tools (needs node 22)
+	scripts/mcp-inspector.sh
 
 clean: ## remove what was built
 	rm -rf bin dist out

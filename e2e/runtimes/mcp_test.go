@@ -79,3 +79,28 @@ func TestMCPMail(t *testing.T) {
 		}
 	})
 }
+
+// The server learns from the session itself who calls: nobody at first, and the
+// agent as whom the session joined from its shell afterwards.
+func TestMCPIdentity(t *testing.T) {
+	t.Parallel()
+	on(t, "claude codex", func(t *testing.T, c cli) {
+		who := stubmodel.MCP("postroom", "list_agents", map[string]any{})
+		u := newUser(t, stubmodel.Steps(who, stubmodel.Shell("post join coder --office ../../office"), who, stubmodel.Say("finished")))
+		s := u.sit("coder", c)
+		more := s.withMCP()
+		if c.name == "claude" {
+			more = append(more, "--allowedTools", "Bash", "mcp__postroom__list_agents")
+		}
+		if r := s.ask("who are you", more...); r.exit != 0 || !strings.Contains(r.out, "finished") {
+			t.Fatalf("%v", r)
+		}
+		results := u.mailResults("coder")
+		if len(results) != 3 || !strings.Contains(results[0].Text, "post join NAME") {
+			t.Fatalf("%v", results)
+		}
+		if last := results[2].Text; !strings.Contains(last, `"coder","you":true`) {
+			t.Fatalf("%s\n%s", results[1].Text, last)
+		}
+	})
+}

@@ -88,8 +88,8 @@ func TestMarks(t *testing.T) {
 	for in, want := range map[string]string{
 		`{}`: "",
 		`[{"result":{"_meta":{"postroom/receipt":"A"}}},{"result":{"_meta":{"postroom/receipt":"B"}}}]`: "A B",
-		`{"text":"\"postroom/receipt\":\"A\""}`: "",
-		`"postroom/receipt":"A`:                 "",
+		`{"text":"\"postroom/receipt\":\"A\""}`:                                                         "",
+		`"postroom/receipt":"A`:                                                                         "",
 	} {
 		if got := strings.Join(marks([]byte(in)), " "); got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)
