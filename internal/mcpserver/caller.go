@@ -96,8 +96,9 @@ func (s *Server) session(op string, keys []string) (key string, bound bool, err 
 	var found config.Binding
 	for _, k := range keys {
 		b, ok := s.env.User().Session(k)
+		_, guest := identity.Guest(b)
 		switch {
-		case ok && !bound && identity.IsGuest(b):
+		case ok && guest && !bound:
 			return k, false, nil // it is nobody until it joins, whosever thread it is
 		case !ok || b.Agent == "":
 		case !bound:

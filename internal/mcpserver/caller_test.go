@@ -17,7 +17,7 @@ func TestCaller(t *testing.T) {
 	p.bind("codex", "s-bob", "bob")
 	p.bind("claude", "c-bob", "bob")
 	roll := identity.Roll{User: p.env("", nil).User(), Office: p.Dir, OfficeID: p.Office().Config.ID}
-	if err := roll.BindGuest(identity.SessionKeyOf("codex", "t-guest")); err != nil {
+	if err := roll.BindGuest(identity.SessionKeyOf("codex", "t-guest"), ""); err != nil {
 		t.Fatal(err)
 	}
 	inClaude := map[string]string{"CLAUDE_CODE_SESSION_ID": "c-bob"}
