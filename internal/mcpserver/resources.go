@@ -38,7 +38,7 @@ func (s *Server) resource(read func(*cli.Desk, string) (string, []mail.Receipt, 
 		s.pass(ctx, d)
 		text, receipts, err := read(d, req.Params.URI)
 		if k := mail.KindOf(err); k == mail.KindNotFound || k == mail.KindInvalid {
-			return nil, &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: mail.Neutralise(err.Error(), false)}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: mail.Neutralise(err.Error(), false)}
 		}
 		if err != nil {
 			return nil, err
