@@ -45,15 +45,30 @@ apps = false
 
 func (codex) env(*seat) []string { return []string{"STUB_KEY=dummy"} }
 
-func (codex) headless(_ *seat, prompt string) []string {
-	return []string{"exec", "--skip-git-repo-check", "--json", prompt}
+func (codex) headless(s *seat, prompt string) []string {
+	return append(labelled(s), "exec", "--skip-git-repo-check", "--json", prompt)
 }
 
+// With any -c, Codex does without its daemon, whatever else is said.
 func (codex) interactive(s *seat) []string {
 	if s.daemon {
 		return nil
 	}
-	return []string{"--no-daemon"}
+	return append(labelled(s), "--no-daemon")
+}
+
+// labelled has each seat of a user ask under its own name: they share a file.
+// In a daemon all sessions ask under the name of the seat that sat down last.
+func labelled(s *seat) []string {
+	return []string{"-c", fmt.Sprintf("model_providers.stub.base_url=%q", s.model.URL(s.name)+"/v1")}
+}
+
+// stopDaemon ends the user's daemon, and its updater with it.
+func (s *seat) stopDaemon() {
+	r := s.run(s.dir, s.environ(), s.path, "app-server", "daemon", "stop")
+	if r.exit != 0 {
+		s.t.Errorf("%v", r)
+	}
 }
 
 func (codex) ready(screen string) bool { return strings.Contains(screen, "›") }

@@ -24,6 +24,9 @@ const (
 	factsVar = "POSTROOM_E2E_FACTS"
 	asInit   = "init"
 	asTests  = "tests"
+	// desks is where the homes and repositories are, on a file system of the run's
+	// own: sandboxes hide /dev/shm and open /tmp.
+	desks = "/mnt"
 	// noNamespace is how the init process says that it could not set up.
 	noNamespace = 97
 )
@@ -132,6 +135,7 @@ func initProcess() int {
 	err := errors.Join(
 		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
 		unix.Mount("proc", "/proc", "proc", 0, ""),
+		unix.Mount("postroom", desks, "tmpfs", 0, "mode=0755"),
 		loopbackUp())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "namespaces:", err)

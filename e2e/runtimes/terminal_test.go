@@ -51,6 +51,9 @@ func (s *terminal) close() {
 		s.t.Logf("screen of %s:\n%s", s.name, s.screen())
 	}
 	_, _ = s.tmux("kill-server")
+	if s.daemon {
+		s.stopDaemon()
+	}
 }
 
 // screen is what the terminal shows.
@@ -97,7 +100,7 @@ func (s *terminal) prompt(text string) stubmodel.Request {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {
 		s.keys("Enter")
 		r, err := s.model.Await(1500*time.Millisecond, func(r stubmodel.Request) bool {
-			return r.Agent == s.name && r.Sort == stubmodel.Turn && r.NewestHas(text)
+			return (r.Agent == s.name || s.daemon) && r.Sort == stubmodel.Turn && r.NewestHas(text)
 		})
 		if err == nil {
 			return r
@@ -105,4 +108,21 @@ func (s *terminal) prompt(text string) stubmodel.Request {
 	}
 	s.t.Fatalf("%s does not take %q", s.name, text)
 	return stubmodel.Request{}
+}
+
+// dismiss presses Escape until a text is no longer on the screen. Qwen Code
+// takes the first for the turn, and leaves the question open.
+func (s *terminal) dismiss(text string) {
+	s.t.Helper()
+	var pressed time.Time
+	s.waitScreen("no "+strconv.Quote(text), func(screen string) bool {
+		if screen == "" || !strings.Contains(screen, text) {
+			return screen != ""
+		}
+		if time.Since(pressed) > 2*time.Second {
+			s.keys("Escape")
+			pressed = time.Now()
+		}
+		return false
+	})
 }

@@ -28,6 +28,7 @@ type user struct {
 	office string
 	env    []string
 	model  *stubmodel.Server
+	script stubmodel.Script    // may be set until the first prompt, by a scenario that has to know the paths
 	places map[string][]string // the repositories of each CLI
 }
 
@@ -42,7 +43,11 @@ func newUser(t *testing.T, script stubmodel.Script) *user {
 // bareUser has a home and a model, and no office yet.
 func bareUser(t *testing.T, script stubmodel.Script) *user {
 	t.Helper()
-	root, err := os.MkdirTemp("", "pr")
+	base := ""
+	if given.Alone {
+		base = desks
+	}
+	root, err := os.MkdirTemp(base, "u")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	u := &user{t: t, root: root, home: root + "/home", office: root + "/office", places: map[string][]string{}}
@@ -53,7 +58,8 @@ func bareUser(t *testing.T, script stubmodel.Script) *user {
 		"XDG_RUNTIME_DIR=" + root + "/run", "LANG=C.UTF-8", "TERM=xterm-256color", "SHELL=/bin/bash", "USER=e2e"}
 	// Codex starts a login shell for each command, and /etc/profile sets PATH anew.
 	write(t, "export PATH="+given.Programs+":$PATH\n", u.home, ".profile")
-	u.model, err = stubmodel.Start(script)
+	u.script = script
+	u.model, err = stubmodel.Start(func(r stubmodel.Request) stubmodel.Reply { return u.script(r) })
 	must(t, err)
 	t.Cleanup(func() { u.endModel() })
 	return u
