@@ -110,9 +110,9 @@ func (s *terminal) prompt(text string) stubmodel.Request {
 	return stubmodel.Request{}
 }
 
-// dismiss presses Escape until a text is no longer on the screen. Qwen Code
-// takes the first for the turn, and leaves the question open.
-func (s *terminal) dismiss(text string) {
+// dismiss presses a key until a text is no longer on the screen. Qwen Code takes
+// the first Escape for the turn, and leaves the question open.
+func (s *terminal) dismiss(text, key string) {
 	s.t.Helper()
 	var pressed time.Time
 	s.waitScreen("no "+strconv.Quote(text), func(screen string) bool {
@@ -120,7 +120,7 @@ func (s *terminal) dismiss(text string) {
 			return screen != ""
 		}
 		if time.Since(pressed) > 2*time.Second {
-			s.keys("Escape")
+			s.keys(key)
 			pressed = time.Now()
 		}
 		return false

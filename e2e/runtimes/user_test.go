@@ -166,7 +166,7 @@ func (u *user) ok(args ...string) ran {
 	return r
 }
 
-// mail sends a message to an agent, from the agent "ann", which has no CLI.
+// mail delivers a message to an agent, awake or not, from the agent "ann", which has no CLI.
 func (u *user) mail(to, subject, body string, more ...string) {
 	u.t.Helper()
 	ann := filepath.Join(u.root, "work", "ann")
@@ -174,7 +174,10 @@ func (u *user) mail(to, subject, body string, more ...string) {
 		must(u.t, os.Mkdir(ann, 0o755))
 		u.ok("join", "ann", "--office", u.office, "--workspace", ann)
 	}
-	u.ok(append([]string{"send", to, "--as", "ann", "--office", u.office, "-s", subject, "-m", body}, more...)...)
+	r := u.post(append([]string{"send", to, "--as", "ann", "--office", u.office, "-s", subject, "-m", body}, more...)...)
+	if r.exit != 0 && r.exit != 3 { // 3: in the inbox, and nobody is awake to see it
+		u.t.Fatalf("%v", r)
+	}
 }
 
 // await waits for a request to the model.
