@@ -51,17 +51,26 @@ func TestMain(m *testing.M) {
 	case asInit:
 		os.Exit(initProcess())
 	case asTests:
-		raw, err := os.ReadFile(os.Getenv(factsVar))
-		if err == nil {
-			err = json.Unmarshal(raw, &given)
-		}
-		if err != nil {
+		var err error
+		if given, err = readFacts(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
+		}
+		if given.Alone {
+			given.Programs = desks + "/bin"
 		}
 		os.Exit(finish(m.Run()))
 	}
 	os.Exit(outer())
+}
+
+func readFacts() (facts, error) {
+	var f facts
+	raw, err := os.ReadFile(os.Getenv(factsVar))
+	if err == nil {
+		err = json.Unmarshal(raw, &f)
+	}
+	return f, err
 }
 
 // outer installs the CLIs, builds the programs and starts the scenarios.
@@ -132,12 +141,8 @@ func exitCode(err error) (int, error) {
 // initProcess sets the namespaces up, starts the tests and reaps what they
 // leave behind. When it ends, the kernel kills whatever still runs.
 func initProcess() int {
-	err := errors.Join(
-		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
-		unix.Mount("proc", "/proc", "proc", 0, ""),
-		unix.Mount("postroom", desks, "tmpfs", 0, "mode=0755"),
-		loopbackUp())
-	if err != nil {
+	f, err := readFacts()
+	if err = errors.Join(err, ownSystem(f)); err != nil {
 		fmt.Fprintln(os.Stderr, "namespaces:", err)
 		return noNamespace
 	}
@@ -162,6 +167,17 @@ func initProcess() int {
 			return 1
 		}
 	}
+}
+
+// ownSystem mounts what the namespaces need, and switches loopback on.
+func ownSystem(f facts) error {
+	return errors.Join(
+		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+		unix.Mount("proc", "/proc", "proc", 0, ""),
+		unix.Mount("postroom", desks, "tmpfs", 0, "mode=0755"),
+		os.Mkdir(desks+"/bin", 0o755),
+		unix.Mount(f.Programs, desks+"/bin", "", unix.MS_BIND, ""),
+		loopbackUp())
 }
 
 // loopbackUp makes 127.0.0.1 work in a new network namespace.
