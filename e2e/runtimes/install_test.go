@@ -77,6 +77,9 @@ func installAll() (there, missing map[string]string) {
 func (c cli) install(dir string) (string, error) {
 	prefix := filepath.Join(dir, c.name)
 	path := filepath.Join(prefix, c.bin)
+	if c.installed(prefix) == c.version {
+		return path, executable(path)
+	}
 	if err := os.MkdirAll(prefix, 0o755); err != nil {
 		return "", err
 	}
@@ -88,7 +91,7 @@ func (c cli) install(dir string) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}
-	if c.installed(prefix) == c.version {
+	if c.installed(prefix) == c.version { // by somebody else, meanwhile
 		return path, executable(path)
 	}
 	fmt.Fprintf(os.Stderr, "installing %s@%s into %s\n", c.pkg, c.version, prefix)
