@@ -7,6 +7,7 @@ import (
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/spool"
 )
@@ -173,8 +174,12 @@ func (c *call) atStop(s *seat, m *memory, items []mailbox.Item) (Answer, []mail.
 }
 
 // atChange wakes an idle session whose inbox changed: once, however many files
-// came, because one turn sees them all.
+// came, because one turn sees them all. It does so only for an agent that is to
+// be woken this way, and whose adapter has no better one.
 func (c *call) atChange(s *seat, items []mailbox.Item) (Answer, []mail.Receipt, error) {
+	if n := s.Entry.Notify; len(n) == 0 || n[0] != c.Runtime.Name() {
+		return Answer{}, nil, nil
+	}
 	box := s.Author.Box
 	unlock, err := box.Lock(lockWithin)
 	if mail.KindOf(err) == mail.KindBusy {
@@ -186,7 +191,7 @@ func (c *call) atChange(s *seat, items []mailbox.Item) (Answer, []mail.Receipt, 
 	defer unlock()
 	now := c.Sys.Now()
 	p, known, _ := presence.ReadIn(box.FS, box.Dir)
-	if known && !pushable(p, now) || c.oneShot() {
+	if known && (!pushable(p, now) || notify.ClaudeListens(c.Getenv, &p)) || c.oneShot() {
 		return Answer{}, nil, nil
 	}
 	m := loadMemory(box, s.key)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/presence"
+	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/vfs"
 )
@@ -400,6 +403,14 @@ func TestNoWake(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
+	for _, kind := range []string{"none", "tmux"} {
+		w := seated(t)
+		w.edit("coder", func(e *registry.Entry) { e.Notify = []string{kind} })
+		w.mail("tester", "coder", mail.Request)
+		if r := w.on("FileChanged"); !r.silent() {
+			t.Errorf("%s: %+v", kind, r)
+		}
+	}
 	w := seated(t)
 	w.on(prompt) // and Esc, of which Claude Code tells nobody
 	w.mail("tester", "coder", mail.Request)
@@ -547,5 +558,30 @@ func TestCopiedOffice(t *testing.T) {
 	}
 	if _, err := box.FS.Lstat(box.Path(MemoryFile)); err == nil {
 		t.Error("it was written to")
+	}
+}
+
+// Where the adapter writes to the session's inbox socket, its hook does not wake
+// it a second time.
+func TestOneWakeNotTwo(t *testing.T) {
+	t.Parallel()
+	w := seated(t)
+	dir := t.TempDir()
+	sock := filepath.Join(dir, "s.sock")
+	l, err := net.Listen("unix", sock)
+	w.must(err)
+	defer l.Close()
+	w.env["HOME"] = dir
+	sessions := filepath.Join(dir, ".claude", "sessions")
+	w.must(os.MkdirAll(sessions, 0o700))
+	w.must(os.WriteFile(filepath.Join(sessions, "10.json"), fmt.Appendf(nil,
+		`{"pid":10,"sessionId":"s1","version":"2.1.332","kind":"interactive","status":"idle","messagingSocketPath":%q}`, sock), 0o600))
+	w.mail("tester", "coder", mail.Request)
+	if r := w.on("FileChanged"); !r.silent() {
+		t.Errorf("%+v", r)
+	}
+	w.must(os.Remove(sock))
+	if r := w.on("FileChanged"); r.code != 2 {
+		t.Errorf("the socket is gone: %+v", r)
 	}
 }

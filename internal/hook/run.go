@@ -162,17 +162,24 @@ func (c *call) answer(ctx context.Context, r *run) error {
 		_, err := c.write(r, Answer{Context: say})
 		return err
 	}
+	var errs []error
+	if c.Kind == Stop { // mail that comes from here on meets an idle session, and wakes it
+		errs = append(errs, c.attend(s, Answer{}))
+	}
 	a, rec, err := c.decide(s)
 	if err != nil {
-		return err
+		return errors.Join(append(errs, err)...)
 	}
-	errs := []error{c.exports(a.Env)}
+	errs = append(errs, c.exports(a.Env))
 	said, err := c.write(r, a)
 	errs = append(errs, err)
 	if said && len(rec) > 0 {
 		errs = append(errs, s.Receipt(rec...))
 	}
-	errs = append(errs, c.attend(s, a), c.leave(s))
+	if c.Kind != Stop || a.Block {
+		errs = append(errs, c.attend(s, a))
+	}
+	errs = append(errs, c.leave(s))
 	c.move(ctx, s)
 	return errors.Join(errs...)
 }

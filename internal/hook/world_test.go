@@ -87,7 +87,7 @@ func newWorld(t *testing.T, agents ...string) *world {
 		procs: &machine{procs: map[int]identity.Process{}, cwd: map[int]string{}}}
 	for _, a := range agents {
 		f := strings.Split(a, ":")
-		w.edit(f[0], func(e *registry.Entry) { e.Runtime, e.Workspace = f[1], f[2] })
+		w.edit(f[0], func(e *registry.Entry) { e.Runtime, e.Workspace, e.Notify = f[1], f[2], []string{f[1]} })
 		w.must(w.user.BindWorkspace(f[2], config.Binding{Office: officetest.Dir}))
 	}
 	return w

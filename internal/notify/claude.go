@@ -68,6 +68,13 @@ func (c Claude) Notify(ctx context.Context, agent Agent, p Pointer) (Outcome, er
 	return c.send(ctx, agent, p, live)
 }
 
+// ClaudeListens reports whether Claude.Notify would write to the session's inbox
+// socket. Then the session's own hook is not to wake it as well.
+func ClaudeListens(getenv func(string) string, s *presence.Session) bool {
+	live, ok := findClaude(claudeDirs(getenv), s)
+	return ok && live.noSocket(s) == ""
+}
+
 // send writes the frame and waits for the turn that it begins.
 func (c Claude) send(ctx context.Context, agent Agent, p Pointer, live claudeSession) (Outcome, error) {
 	start := time.Now()
