@@ -38,7 +38,11 @@ func (e *Env) runHook(ctx context.Context, name string, args []string) error {
 	if !ok {
 		return usageError(e.name, "no such runtime: "+quote(name), "say one of "+strings.Join(slices.Sorted(maps.Keys(table)), ", "))
 	}
-	h := &hook.Hook{Runtime: r, User: e.User(), Getenv: e.Getenv, Procs: e.Procs, Dir: e.Dir, Sys: e.System, Program: e.program(),
+	self, err := e.Executable()
+	if err != nil {
+		self = ""
+	}
+	h := &hook.Hook{Runtime: r, User: e.User(), Getenv: e.Getenv, Procs: e.Procs, Dir: e.Dir, Sys: e.System, Program: e.program(), Path: self,
 		Route: e.dispatcher, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Shut: e.StdoutShut}
 	if code := h.Run(ctx, args); code != 0 {
 		return Said(code)

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -12,7 +13,16 @@ import (
 	"github.com/postroom/postroom/internal/spool"
 )
 
-func (c *call) words() words { return words{c.Program} }
+func (c *call) words() words {
+	w := words{program: c.Program, tools: c.Runtime.Limits().Tools}
+	if c.Runtime.Limits().Daemon && c.Path != "" && !slices.Contains(standard(), filepath.Dir(c.Path)) {
+		w.program = c.Path
+	}
+	return w
+}
+
+// standard are the directories that every shell looks into.
+func standard() []string { return []string{"/bin", "/usr/bin", "/usr/local/bin"} }
 
 // decide says what the session is told now, and which receipts are due once it
 // was.

@@ -222,7 +222,7 @@ func TestPaging(t *testing.T) {
 // The longest text that can be stays under every runtime's limit.
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	long := words{"/" + strings.Repeat("a long/path with spaces/", 8) + "post"}
+	long := words{program: "/" + strings.Repeat("a long/path with spaces/", 8) + "post", tools: true}
 	var items []mailbox.Item
 	for i := range shownMax {
 		it := item(strings.Repeat("n", 64), "request", mail.AsTo, true)
@@ -583,5 +583,20 @@ func TestOneWakeNotTwo(t *testing.T) {
 	w.must(os.Remove(sock))
 	if r := w.on("FileChanged"); r.code != 2 {
 		t.Errorf("the socket is gone: %+v", r)
+	}
+}
+
+// The PATH of a daemon's hooks is not that of its sessions' shells.
+func TestProgram(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"": "`post read", "/usr/local/bin/post": "`post read", "/home/u/go/bin/post": "`/home/u/go/bin/post read", "/a b/post": "`'/a b/post' read"} {
+		h := &Hook{Runtime: Codex{}, Program: "post", Path: path}
+		if got := (&call{Hook: h}).words().cmd("read x"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", path, got)
+		}
+		h.Runtime = Claude{}
+		if got := (&call{Hook: h}).words().cmd("read x"); got != "`post read x`" {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 }

@@ -116,6 +116,9 @@ type Limits struct {
 	// Daemon: the process that runs the sessions may be one for several
 	// terminals, whose environment is not the session's.
 	Daemon bool
+	// Tools: its shell may be sandboxed, so the MCP tools are better where it has
+	// them.
+	Tools bool
 }
 
 // Runtimes are all that can be translated, by name.

@@ -40,6 +40,9 @@ type Hook struct {
 	Dir     string // the working directory, if the runtime names none
 	Sys     office.System
 	Program string // what an agent types to run post
+	// Path is where this program stands. It is what a session of a daemon is
+	// told: its hooks' PATH is not its shell's.
+	Path string
 	// Route makes what routes and wakes in an office.
 	Route func(*office.Office) *dispatch.Dispatcher
 
