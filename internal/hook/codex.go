@@ -16,7 +16,9 @@ type Codex struct{}
 func (Codex) Name() string { return "codex" }
 
 // Limits: Codex never overrides a hook that blocks, so its flag is obeyed.
-func (Codex) Limits() Limits { return Limits{Blocks: 3, ObeyStopActive: true, Daemon: true, Tools: true} }
+func (Codex) Limits() Limits {
+	return Limits{Blocks: 3, ObeyStopActive: true, Daemon: true, Tools: true}
+}
 
 // Read translates the JSON on standard input.
 func (c Codex) Read(in Input) (Event, error) {

@@ -15,8 +15,8 @@ import (
 
 func (c *call) words() words {
 	w := words{program: c.Program, tools: c.Runtime.Limits().Tools}
-	if c.Runtime.Limits().Daemon && c.Path != "" && !slices.Contains(standard(), filepath.Dir(c.Path)) {
-		w.program = c.Path
+	if c.Runtime.Limits().Daemon && c.Hook.Path != "" && !slices.Contains(standard(), filepath.Dir(c.Hook.Path)) {
+		w.program = c.Hook.Path
 	}
 	return w
 }
@@ -201,7 +201,7 @@ func (c *call) atChange(s *seat, items []mailbox.Item) (Answer, []mail.Receipt, 
 	defer unlock()
 	now := c.Sys.Now()
 	p, known, _ := presence.ReadIn(box.FS, box.Dir)
-	if known && (!pushable(p, now) || notify.ClaudeListens(c.Getenv, &p)) || c.oneShot() {
+	if known && (!pushable(p, now) || c.Runtime.Name() == notify.KindClaude && notify.ClaudeListens(c.Getenv, &p)) || c.oneShot() {
 		return Answer{}, nil, nil
 	}
 	m := loadMemory(box, s.key)

@@ -124,7 +124,7 @@ type Limits struct {
 // Runtimes are all that can be translated, by name.
 func Runtimes() map[string]Runtime {
 	table := map[string]Runtime{}
-	for _, r := range []Runtime{Claude{}, Codex{}} {
+	for _, r := range []Runtime{Claude{}, Codex{}, Gemini{}, Qwen{}, Copilot{}, OpenCode{}} {
 		table[r.Name()] = r
 	}
 	return table

@@ -91,6 +91,7 @@ type specific struct {
 type reply struct {
 	Decision string    `json:"decision,omitempty"`
 	Reason   string    `json:"reason,omitempty"`
+	Context  string    `json:"additionalContext,omitempty"` // Copilot
 	Specific *specific `json:"hookSpecificOutput,omitempty"`
 }
 
