@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/roster"
 	"github.com/postroom/postroom/internal/spool"
-	"github.com/postroom/postroom/internal/vfs"
 )
 
 // ownTerminal is how an agent runs that nobody started here.
@@ -150,6 +150,10 @@ func (c *crew) startOne(ctx context.Context, s *roster.Starter, r registry.Entry
 		return rosterFailed(r, &mail.Error{Op: "start", Kind: mail.KindConflict, Addr: r.Name, Err: errors.New("is archived"),
 			Hint: "put it back into service first: post agent unarchive " + r.Name})
 	}
+	if program := identity.ProgramOf(r.Runtime); len(r.Launch) == 0 && program != "" {
+		return rosterFailed(r, &mail.Error{Op: "start", Kind: mail.KindNotFound, Addr: r.Name, Err: errors.New("it has no launch command"),
+			Hint: "give it one: post agent set " + r.Name + " --launch " + program})
+	}
 	if st, ok, err := s.Status(ctx, r.AID); err != nil || !ok || !st.Alive {
 		if p, is := c.elsewhere(r); is {
 			return rosterView{Agent: r.Name, AID: r.AID, State: string(roster.Running), Was: true, How: ownTerminal, PID: p.PID, Since: &p.Since}
@@ -175,12 +179,7 @@ func (c *crew) elsewhere(r registry.Entry) (presence.Session, bool) {
 
 // readPresence reads what a mailbox says of its agent's session.
 func readPresence(box spool.Box) (presence.Session, bool) {
-	fsys, err := vfs.OpenReal(box.FS.Path(box.Dir))
-	if err != nil {
-		return presence.Session{}, false
-	}
-	defer fsys.Close()
-	p, ok, err := presence.Read(fsys)
+	p, ok, err := presence.ReadIn(box.FS, box.Dir)
 	return p, ok && err == nil
 }
 

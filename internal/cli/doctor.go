@@ -10,6 +10,7 @@ import (
 	"github.com/postroom/postroom/internal/hook"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/roster"
 )
 
 func doctorCommand() Command {
@@ -50,8 +51,7 @@ func runDoctor(ctx context.Context, e *Env, fix, dry bool) error {
 			return err
 		}
 	}
-	d := &doctor.Doctor{Dir: dir, Sys: e.System, Host: doctor.System(e.Getenv("PATH"), networkFS)}
-	d.Host.HookFaults = func(since time.Time) (string, []string) { return hook.Faults(e.User(), since) }
+	d := &doctor.Doctor{Dir: dir, Sys: e.System, Host: e.doctorHost(dir)}
 	switch {
 	case fix && !dry:
 		return e.mend(ctx, d)
@@ -59,6 +59,18 @@ func runDoctor(ctx context.Context, e *Env, fix, dry bool) error {
 		return e.wouldMend(d.Examine(ctx))
 	}
 	return e.found(d.Examine(ctx))
+}
+
+// doctorHost is the machine as it can be seen from here.
+func (e *Env) doctorHost(dir string) doctor.Host {
+	h := doctor.System(e.Getenv("PATH"), networkFS)
+	h.HookFaults = func(since time.Time) (string, []string) { return hook.Faults(e.User(), since) }
+	h.Launches = func(program, workspace string) error { return roster.FindProgram(program, workspace, e.Environ) }
+	o, err := office.Open(dir, e.System)
+	if e.Procs != nil && err == nil && !sandboxed(o) {
+		h.Started = func(pid int) (string, bool) { p, ok := e.Procs.Process(pid); return p.Start, ok }
+	}
+	return h
 }
 
 // found prints findings and ends with 1 if one of them is more than a note.

@@ -38,7 +38,9 @@ write; the directory must be new or empty, and is tried first.
 way, the default for its agents), tmux or tmux:PANE (typed into its terminal,
 the last resort), exec:PROGRAM, webhook:URL; a further argument is a further
 --notify :ARG. See post help wake.
---launch gives the command that starts the agent, one argument each.`,
+--launch gives the command with which "post up" starts the agent, one argument
+each. Without it, it is the runtime's program, where a person joins the agent
+and that program is on PATH.`,
 		Examples: []string{
 			"post join coder --role \"writes the code\" --runtime claude",
 			"post join tester --mailbox .mail --notify tmux:team:0.1",
@@ -161,6 +163,11 @@ func (j *joining) register(e *Env, c *Change) error {
 	}
 	if len(notify) == 0 {
 		notify = e.ownWake(j.runtime)
+	}
+	if program := identity.ProgramOf(j.runtime); len(j.launch) == 0 && program != "" && !j.session { // a command to run is a person's word (design §11)
+		if _, there := e.lookPath(program); there {
+			j.launch = List{program}
+		}
 	}
 	box := filepath.Join(c.Office.Dir, office.AgentsDir, j.name)
 	switch {

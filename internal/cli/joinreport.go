@@ -19,13 +19,14 @@ type joinReport struct {
 	Workspace string   `json:"workspace"`
 	Runtime   string   `json:"runtime,omitempty"`
 	Notify    []string `json:"notify"`
+	Launch    []string `json:"launch,omitempty"`
 	Beside    []string `json:"beside,omitempty"` // agents of the same workspace: commands there must say who they are
 	Next      string   `json:"next"`
 }
 
 func (j *joining) report(e *Env, o *office.Office) {
 	r := joinReport{j.entry.Name, j.entry.AID, j.made, o.Dir, filepath.Dir(j.entry.InboxPath),
-		j.entry.Workspace, j.entry.Runtime, j.entry.Notify, j.beside, "post primer"}
+		j.entry.Workspace, j.entry.Runtime, j.entry.Notify, j.entry.Launch, j.beside, "post primer"}
 	switch {
 	case j.session:
 		r.Next = "post inbox"
@@ -50,6 +51,9 @@ func (j *joining) report(e *Env, o *office.Office) {
 	if j.session {
 		e.Out.Say("next: %s", r.Next)
 		return
+	}
+	if len(r.Launch) > 0 && j.made {
+		e.Out.Say("started by post up %s: %s", r.Agent, Line(strings.Join(r.Launch, " ")))
 	}
 	if r.Next == "post setup" {
 		e.Out.Say("next: start %s there; whether all is ready says, there,\n  %s", j.entry.Runtime, r.Next)

@@ -14,6 +14,7 @@ import (
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/officetest"
+	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/verify"
@@ -473,6 +474,26 @@ func peopleFaults() []fault {
 				w.write(t, w.Path("wake", "a-coder.json"), `{"v":1,"agent":"coder","tries":5,"last":{"state":"failed","evidence":"no such pane"}}`)
 			},
 			cure: func(t *testing.T, w *ward) { must(t, os.Remove(w.Path("wake", "a-coder.json"))) }},
+		{name: "nothing to start", check: "launch", what: "coder cannot be started: its program gone is not on PATH", fix: "post agent set coder --launch",
+			do: func(t *testing.T, w *ward) {
+				w.host.Launches = func(program, _ string) error { return map[string]error{"gone": errors.New("is not on PATH")}[program] }
+				w.registry(t, func(r *registry.Registry) error {
+					return r.Update("a-coder", func(e *registry.Entry) { e.Launch = []string{"gone"} })
+				})
+			},
+			cure: func(t *testing.T, w *ward) {
+				w.registry(t, func(r *registry.Registry) error {
+					return r.Update("a-coder", func(e *registry.Entry) { e.Launch = []string{"there"} })
+				})
+			}},
+		{name: "session ended without a word", check: "session", what: "it was busy, and process 7 is gone", fix: "start it in ",
+			do: func(t *testing.T, w *ward) {
+				w.host.Started = func(int) (string, bool) { return "other", true }
+				w.write(t, w.Path("agents", "coder", presence.File), `{"v":1,"runtime":"claude","id":"s","pid":7,"start":"9","state":"busy","since":"2026-05-30T12:00:00Z","at":"2026-05-30T12:00:00Z"}`)
+			},
+			cure: func(t *testing.T, w *ward) {
+				w.write(t, w.Path("agents", "coder", presence.File), `{"v":1,"runtime":"claude","id":"s","pid":7,"start":"other","state":"idle","since":"2026-05-30T12:00:00Z","at":"2026-05-30T12:00:00Z"}`)
+			}},
 		{name: "approval broken", check: "approval", what: "cannot be read", fix: "mv ",
 			do: func(t *testing.T, w *ward) {
 				w.Mail("researcher", "human", mail.Query, "May I?", "Do it.")

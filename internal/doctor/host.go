@@ -28,6 +28,10 @@ type Host struct {
 	// HookFaults lists what went wrong in hooks since a time, oldest first, and
 	// names the file that has it.
 	HookFaults func(since time.Time) (where string, lines []string)
+	// Started says when the process of a pid started, as presence has it.
+	Started func(pid int) (start string, ok bool)
+	// Launches says why a program cannot be started from a workspace.
+	Launches func(program, workspace string) error
 	// Tools lists every post on PATH, in the order of PATH.
 	Tools func() []Tool
 }

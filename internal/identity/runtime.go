@@ -57,6 +57,18 @@ func Runtimes() []string {
 	return []string{"claude", "codex", "copilot", "cursor", "gemini", "opencode", "qwen"}
 }
 
+// ProgramOf is the name under which a runtime's program is found on PATH, "" for
+// a runtime that is not known.
+func ProgramOf(runtime string) string {
+	switch {
+	case runtime == "cursor":
+		return "cursor-agent"
+	case slices.Contains(Runtimes(), runtime):
+		return runtime
+	}
+	return ""
+}
+
 // SessionKeyOf is the key of a runtime's session, as SessionKey gives it to
 // the commands that the session runs. Hooks bind under it.
 func SessionKeyOf(runtime, id string) string { return runtime + ":" + id }
