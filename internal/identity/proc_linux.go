@@ -69,7 +69,10 @@ func parseStat(text string) (stat, bool) {
 	}
 	ppid, err1 := strconv.Atoi(f[1])
 	session, err2 := strconv.Atoi(f[3])
-	return stat{text[open+1 : shut], f[0] == "Z" || f[0] == "X", ppid, session, f[4], f[19]}, err1 == nil && err2 == nil
+	// A program with threads that is replaced by exec shows its first one ended for
+	// a moment; what has threads left lives.
+	dead := (f[0] == "Z" || f[0] == "X") && (f[17] == "0" || f[17] == "1")
+	return stat{text[open+1 : shut], dead, ppid, session, f[4], f[19]}, err1 == nil && err2 == nil
 }
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }

@@ -107,15 +107,26 @@ func (p *Pane) ask(ctx context.Context, path string, pid int, format string) (st
 
 // exit says how the program in the pane ended, "" if nobody can tell.
 func (p *Pane) exit(ctx context.Context, pid int) string {
-	out, ok := p.ask(ctx, "", pid, "#{pane_dead} #{pane_dead_status} #{pane_dead_signal}")
-	f := strings.Fields(out)
-	switch {
-	case !ok || len(f) < 2 || f[0] != "1":
+	out, ok := p.ask(ctx, "", pid, "#{pane_dead},#{pane_dead_status},#{pane_dead_signal}")
+	if !ok {
 		return ""
-	case len(f) == 2:
-		return "exit status " + f[1]
 	}
-	return "signal " + f[2]
+	return howDead(out)
+}
+
+// howDead reads what tmux says of a dead pane. Now and then it has not got the
+// status of the program, and never gets it.
+func howDead(text string) string {
+	f := strings.Split(text, ",")
+	switch {
+	case len(f) != 3 || f[0] != "1":
+		return ""
+	case f[1] != "":
+		return "exit status " + f[1]
+	case f[2] != "":
+		return "signal " + f[2]
+	}
+	return ""
 }
 
 // close removes the window, if it is the one in which the process ran.
