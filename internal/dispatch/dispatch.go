@@ -41,6 +41,8 @@ type Dispatcher struct {
 
 	mu       sync.Mutex
 	attempts []notify.Attempt
+	book     *registry.Registry
+	woken    []registry.Entry // who in book needs waking at all
 }
 
 // New returns a dispatcher with the adapters that the calling program carries.
@@ -245,12 +247,32 @@ func (d *Dispatcher) recipients() []notify.Recipient {
 		return nil
 	}
 	var out []notify.Recipient
-	for _, e := range reg.Entries() {
-		if NeedsWaking(e) {
-			out = append(out, notify.Recipient{Agent: agentOf(e), Unread: d.unread(e.Name)})
-		}
+	for _, e := range d.wakeable(reg) {
+		out = append(out, notify.Recipient{Agent: agentOf(e), Unread: d.unread(e.Name)})
 	}
 	return out
+}
+
+// wakeable lists who needs waking at all; for a router that runs all the time
+// it is remembered with the book.
+func (d *Dispatcher) wakeable(reg *registry.Registry) []registry.Entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.book == reg {
+		return d.woken
+	}
+	var woken []registry.Entry
+	read := 0
+	for e := range reg.All() {
+		read++
+		if NeedsWaking(e) {
+			woken = append(woken, e)
+		}
+	}
+	if read == reg.Len() { // an entry that can't be read now is asked for again
+		d.book, d.woken = reg, woken
+	}
+	return woken
 }
 
 func (d *Dispatcher) record(a notify.Attempt) {

@@ -63,6 +63,7 @@ type Office struct {
 	book     *registry.Registry // as last read, from the file bookIs
 	bookIs   fs.FileInfo
 	boxes    map[string]vfs.FS // mailboxes elsewhere, by directory
+	roll     roll
 }
 
 // Open opens the office in dir, which is absolute.

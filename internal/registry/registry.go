@@ -17,6 +17,7 @@ package registry
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -97,14 +98,25 @@ func (r *Registry) EntryByAID(aid string) (Entry, bool) {
 }
 
 // Entries lists every agent, the archived too, in the order of joining.
-func (r *Registry) Entries() []Entry {
-	var es []Entry
-	for l := range r.lines() {
-		if e, ok := r.entry(l); ok {
-			es = append(es, e)
+func (r *Registry) Entries() []Entry { return slices.Collect(r.All()) }
+
+// Len is how many agents there are, the archived too.
+func (r *Registry) Len() (n int) {
+	for range r.lines() {
+		n++
+	}
+	return n
+}
+
+// All is Entries one by one: of a thousand, one is in memory at a time.
+func (r *Registry) All() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for l := range r.lines() {
+			if e, ok := r.entry(l); ok && !yield(e) {
+				return
+			}
 		}
 	}
-	return es
 }
 
 // Agent implements policy.Directory.
@@ -135,6 +147,35 @@ func (r *Registry) Active() []policy.Agent {
 	}
 	slices.SortFunc(as, func(a, b policy.Agent) int { return strings.Compare(a.Name, b.Name) })
 	return as
+}
+
+// Some lists n agents that are not archived, or all if there are no more, in
+// the order of joining: those behind the first skip ones, and from the start
+// again. Nothing is made of the others.
+func (r *Registry) Some(skip uint64, n int) []policy.Agent {
+	active := 0
+	for l := range r.lines() {
+		if !l.archived {
+			active++
+		}
+	}
+	if n = min(n, active); n == 0 {
+		return nil
+	}
+	first, at := int(skip%uint64(active)), 0
+	var before, after []policy.Agent
+	for l := range r.lines() {
+		switch {
+		case l.archived:
+			continue
+		case at >= first && at < first+n:
+			after = append(after, l.agent())
+		case at < first+n-active:
+			before = append(before, l.agent())
+		}
+		at++
+	}
+	return append(after, before...)
 }
 
 // Channel implements policy.Directory.

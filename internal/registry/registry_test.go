@@ -112,6 +112,20 @@ func TestLookups(t *testing.T) {
 		if want := []string{"anna", "annette", "v1x2"}; !slices.Equal(active, want) {
 			t.Errorf("active %v, want %v", active, want)
 		}
+		if r.Len() != 4 {
+			t.Errorf("%d agents", r.Len())
+		}
+		for skip, want := range map[uint64]string{0: "annette anna", 1: "anna v1x2", 2: "v1x2 annette", 3: "annette anna", 1 << 63: "v1x2 annette"} {
+			if got := names(r.Some(skip, 2)); got != want {
+				t.Errorf("two behind %d are %q, want %q", skip, got, want)
+			}
+		}
+		if got := names(r.Some(1, 9)); got != "anna v1x2 annette" {
+			t.Errorf("nine behind 1 are %q", got)
+		}
+		if got := r.Some(5, 0); got != nil {
+			t.Errorf("none are %v", got)
+		}
 		if got := r.Suggest("anma"); len(got) == 0 || got[0] != "anna" {
 			t.Errorf("suggest %v", got)
 		}
@@ -457,4 +471,12 @@ func TestManyAgents(t *testing.T) {
 	if got := r.Entries(); !reflect.DeepEqual(got, d.agents) {
 		t.Error("entries differ")
 	}
+}
+
+func names(agents []policy.Agent) string {
+	var list []string
+	for _, a := range agents {
+		list = append(list, a.Name)
+	}
+	return strings.Join(list, " ")
 }

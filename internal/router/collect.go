@@ -72,21 +72,19 @@ func (p *pass) chooseAuthors() []office.Author {
 	}
 	list = append(list, p.officeAuthors()...)
 	if p.opt.All {
-		for _, e := range p.reg.Entries() {
-			if e.AID != p.opt.Own {
-				add(e)
+		for _, a := range p.o.Authors(p.reg) {
+			if a.AID != p.opt.Own {
+				list = append(list, a)
 			}
 		}
 		return list
 	}
-	active := p.reg.Active()
-	start := int(uint64(p.now.UnixNano()/1000) % uint64(max(len(active), 1)))
-	look := Others
-	if len(active) <= small {
-		look = len(active)
+	some := p.reg.Some(uint64(p.now.UnixNano()/1000), small+1)
+	if len(some) > small {
+		some = some[:Others]
 	}
-	for i := range min(look, len(active)) {
-		if e, ok := p.reg.EntryByAID(active[(start+i)%len(active)].AID); ok && e.AID != p.opt.Own {
+	for _, a := range some {
+		if e, ok := p.reg.EntryByAID(a.AID); ok && e.AID != p.opt.Own {
 			add(e)
 		}
 	}

@@ -80,7 +80,7 @@ type pulse struct {
 
 func (p *pulse) serves(o *office.Office, reg *registry.Registry) {
 	boxes := []spool.Box{o.SystemBox(office.Human), o.SystemBox(office.Postroom)}
-	for _, e := range reg.Entries() {
+	for e := range reg.All() {
 		if b, err := o.Box(e); err == nil {
 			boxes = append(boxes, b)
 		}

@@ -118,7 +118,7 @@ func (r *run) reload() error {
 		r.dispatch = r.dispatcher(o)
 		r.Log.Info("the office's settings were read again", "office", o.Config.ID)
 	}
-	reg, err := r.office.Registry()
+	reg, err := r.office.Book()
 	if err != nil {
 		return err
 	}
@@ -199,6 +199,7 @@ func (r *run) after(ctx context.Context, opt router.Options, rep router.Report, 
 	case r.worked && opt.All:
 		r.worked = false
 		debug.FreeOSMemory() // a burst is over: back to an idle router's size
+		releaseProgram()
 	}
 }
 

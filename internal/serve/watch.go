@@ -192,7 +192,7 @@ func placesOf(o *office.Office, reg *registry.Registry) []place {
 	for _, name := range []string{office.Human, office.Postroom} {
 		add(o.SystemAuthor(name))
 	}
-	for _, e := range reg.Entries() {
+	for e := range reg.All() {
 		if a, err := o.Author(e); err == nil { // a mailbox that is away now is looked for by every full pass
 			add(a)
 		}

@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -53,6 +54,14 @@ type Box struct {
 
 // Path returns the path within b.FS of one of the mailbox's names.
 func (b Box) Path(elem ...string) string {
+	switch { // ours are clean already, and there are dozens of them a message
+	case b.Dir == "." || b.Dir == "" || slices.Contains(elem, ""):
+		return path.Join(append([]string{b.Dir}, elem...)...)
+	case len(elem) == 1:
+		return b.Dir + "/" + elem[0]
+	case len(elem) == 2:
+		return b.Dir + "/" + elem[0] + "/" + elem[1]
+	}
 	return path.Join(append([]string{b.Dir}, elem...)...)
 }
 

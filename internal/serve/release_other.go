@@ -1,0 +1,6 @@
+//go:build !linux
+
+package serve
+
+// releaseProgram does nothing here.
+func releaseProgram() {}
