@@ -17,8 +17,12 @@ import (
 // linger is how long calls may take to end when the client's input has.
 const linger = 5 * time.Second
 
-// listens is the method whose call lasts as long as the client does.
-const listens = "subscriptions/listen"
+// listens is the call that lasts as long as the client does, cancels the
+// notification that takes one back.
+const (
+	listens = "subscriptions/listen"
+	cancels = "notifications/cancelled"
+)
 
 // ServeStdio serves one client over r and w, one JSON-RPC message a line, until
 // r ends or ctx does. What was asked before r ended is answered.
@@ -47,7 +51,7 @@ func (p patient) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{Connection: c, s: p.s, answered: make(chan struct{}, 1)}, nil
+	return &patientConn{Connection: c, s: p.s, open: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}, nil
 }
 
 type patientConn struct {
@@ -55,8 +59,8 @@ type patientConn struct {
 	s *Server
 
 	mu       sync.Mutex
-	open     int           // calls without an answer
-	answered chan struct{} // an answer went out
+	open     map[jsonrpc.ID]bool // calls without an answer
+	answered chan struct{}       // there is one less
 }
 
 // Read hands a message on; the end of the input only when nothing is open.
@@ -66,10 +70,41 @@ func (c *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		c.finish(ctx, err)
 		return nil, err
 	}
-	if req, ok := m.(*jsonrpc.Request); ok && req.IsCall() && req.Method != listens {
-		c.count(1)
+	switch req, ok := m.(*jsonrpc.Request); {
+	case !ok:
+	case req.IsCall() && req.Method != listens:
+		c.begin(req.ID)
+	case req.Method == cancels: // it may get no answer
+		var p mcp.CancelledParams
+		if json.Unmarshal(req.Params, &p) == nil {
+			if id, err := jsonrpc.MakeID(p.RequestID); err == nil {
+				c.end(id)
+			}
+		}
 	}
 	return m, nil
+}
+
+func (c *patientConn) begin(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[id] = true
+}
+
+func (c *patientConn) end(id jsonrpc.ID) {
+	c.mu.Lock()
+	delete(c.open, id)
+	c.mu.Unlock()
+	select {
+	case c.answered <- struct{}{}:
+	default:
+	}
+}
+
+func (c *patientConn) waiting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open) > 0
 }
 
 // finish waits until all calls are answered, and says so if the input was no
@@ -78,7 +113,7 @@ func (c *patientConn) finish(ctx context.Context, err error) {
 	c.s.leave()
 	end := time.NewTimer(linger)
 	defer end.Stop()
-	for c.count(0) > 0 {
+	for c.waiting() {
 		select {
 		case <-c.answered:
 		case <-ctx.Done():
@@ -93,22 +128,11 @@ func (c *patientConn) finish(ctx context.Context, err error) {
 	}
 }
 
-func (c *patientConn) count(n int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.open += n
-	return c.open
-}
-
 // Write sends a message.
 func (c *patientConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
-	if _, ok := m.(*jsonrpc.Response); ok {
-		c.count(-1)
-		select {
-		case c.answered <- struct{}{}:
-		default:
-		}
+	if res, ok := m.(*jsonrpc.Response); ok {
+		c.end(res.ID)
 	}
 	return err
 }
