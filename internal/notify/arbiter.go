@@ -258,10 +258,11 @@ func (rd *round) judge(ctx context.Context, w *wake, in Waiting, force bool) (Ou
 		}
 		return rd.loud(Outcome{NotNeeded, "nothing unread"}), nil
 	}
-	v := w.decide(in, rd.now, force)
+	asleep := rd.asleep(w.LastAttempt)
+	v := w.decide(in, rd.now, asleep, force)
 	if !v.fire || ctx.Err() != nil {
 		rd.open = v.out.State.Settled()
-		rd.soon = v.out.State == Pending && w.NextTry.Sub(rd.now) <= quiet
+		rd.soon = v.out.State == Pending && (asleep && w.Tries == 0 || w.NextTry.Sub(rd.now) <= quiet)
 		if err := rd.store.save(agent.AID, w); err != nil {
 			return rd.broken("wake state", err)
 		}
@@ -284,6 +285,16 @@ func (rd *round) judge(ctx context.Context, w *wake, in Waiting, force bool) (Ou
 		return out, storeError(agent.Name, err)
 	}
 	return out, nil
+}
+
+// asleep reports whether the agent's session is known, and gave no sign since
+// the last wake.
+func (rd *round) asleep(wake time.Time) bool {
+	if rd.Session == nil {
+		return false
+	}
+	s := rd.Session(rd.r.Agent)
+	return s != nil && s.State != presence.Ended && s.At.Before(wake)
 }
 
 // fire makes the attempt and records it.

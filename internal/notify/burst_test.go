@@ -55,6 +55,34 @@ func TestFortyInASecond(t *testing.T) {
 	}
 }
 
+// A wake that the session did not answer yet, such as one in Codex's queue, is
+// the only one under way; when it answered, or after a while, there is another.
+func TestOneWakeUnderWay(t *testing.T) {
+	t.Parallel()
+	d := newDesk(memory())
+	s := &presence.Session{Runtime: "codex", ID: "s", State: presence.Idle, At: t0.Add(-time.Hour)}
+	d.Session = func(Agent) *presence.Session { return s }
+	d.box.add(id(0))
+	out, err := d.wake(t0)
+	d.want(t, out, err, Notified, 1)
+	for n := 1; n < 30; n++ {
+		d.box.add(id(n))
+		out, err = d.wake(t0.Add(time.Duration(n) * time.Second))
+		d.want(t, out, err, Pending, 1)
+	}
+	awake := *s
+	awake.At = t0.Add(30 * time.Second)
+	s = &awake
+	out, err = d.wake(t0.Add(31 * time.Second))
+	d.want(t, out, err, Notified, 2)
+	d.box.add(id(31))
+	s.At = t0
+	out, err = d.wake(t0.Add(80 * time.Second))
+	d.want(t, out, err, Pending, 2)
+	out, err = d.wake(t0.Add(31*time.Second + gap))
+	d.want(t, out, err, Notified, 3)
+}
+
 // Senders of a burst wait for a true answer: shown by the hooks, or announced
 // with the second wake.
 func TestPatientSenders(t *testing.T) {

@@ -32,6 +32,13 @@ type Claude struct {
 // claudePoll is how often the session is looked at for a turn that begins.
 const claudePoll = 40 * time.Millisecond
 
+// fileChanged is the hook by which a session wakes itself; claudeRewake is how
+// long its turn may take to begin.
+const (
+	fileChanged  = "FileChanged"
+	claudeRewake = 10 * time.Second
+)
+
 // claudeFrom names us to the session. It limits messages per sender; ours go
 // through the arbiter.
 const claudeFrom = "uds:postroom"
@@ -59,7 +66,16 @@ func (c Claude) Notify(ctx context.Context, agent Agent, p Pointer) (Outcome, er
 	if !ok {
 		return Fail(KindClaude, agent, "no live session "+line(s.ID, 40), "start claude in "+orThere(agent.Workspace))
 	}
+	if s.Event == fileChanged && s.State == presence.Busy && time.Since(s.At) < claudeRewake {
+		return Outcome{Notified, "claude: its own session saw the mailbox change at " + clock(s.At)}, nil
+	}
+	if live.Status == claudeBusy && s.State == presence.Idle {
+		live = ending(ctx, live)
+	}
 	if why := live.occupied(); why != "" {
+		if s.State == presence.Dialog { // its hook knows it a moment before the file does
+			why = untouchable(s)
+		}
 		return Outcome{Held, "claude: " + line(why, 200)}, nil
 	}
 	if why := live.noSocket(s); why != "" {
@@ -73,6 +89,20 @@ func (c Claude) Notify(ctx context.Context, agent Agent, p Pointer) (Outcome, er
 func ClaudeListens(getenv func(string) string, s *presence.Session) bool {
 	live, ok := findClaude(claudeDirs(getenv), s)
 	return ok && live.noSocket(s) == ""
+}
+
+// ending waits for a turn whose last hook has run: it shows nothing any more,
+// and the session is idle in a moment.
+func ending(ctx context.Context, live claudeSession) claudeSession {
+	end, bounded := ctx.Deadline()
+	for bounded && time.Until(end) > 4*claudePoll {
+		now, ok := readClaude(live.file)
+		if !ok || now.ID != live.ID || now.Status != claudeBusy {
+			return now
+		}
+		pause(ctx, claudePoll)
+	}
+	return live
 }
 
 // send writes the frame and waits for the turn that it begins.
@@ -142,7 +172,7 @@ func watched(ctx context.Context, agent Agent, why string) (Outcome, error) {
 	end, bounded := ctx.Deadline()
 	for agent.Look != nil && bounded && time.Until(end) > 2*claudePoll {
 		if now := agent.Look(); now != nil && now.ID == s.ID && now.At.After(s.At) &&
-			(now.State == presence.Busy || now.Event == "FileChanged") {
+			(now.State == presence.Busy || now.Event == fileChanged) {
 			return Outcome{Notified, fmt.Sprintf("claude: its own session saw the mailbox change (%s) after %v",
 				line(now.Event, 40), time.Since(start).Round(10*time.Millisecond))}, nil
 		}

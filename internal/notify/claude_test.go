@@ -174,7 +174,7 @@ func TestClaudeGates(t *testing.T) {
 		say   string
 	}{
 		{"a dialog", map[string]any{"status": "waiting", "waitingFor": "permission prompt"}, nil, notify.Held, "a dialog is open (permission prompt)"},
-		{"a turn", map[string]any{"status": "busy"}, nil, notify.Held, "a turn runs"},
+		{"a turn", map[string]any{"status": "busy"}, func(s *presence.Session) { s.State = presence.Busy }, notify.Held, "a turn runs"},
 		{"a shell command", map[string]any{"status": "shell"}, nil, notify.Held, "a turn runs"},
 		{"a status of the future", map[string]any{"status": "dreaming"}, nil, notify.Held, "unknown: dreaming"},
 		{"too old", map[string]any{"version": "2.1.223"}, nil, notify.Pending, "version 2.1.223"},
@@ -235,6 +235,31 @@ func TestClaudeWatched(t *testing.T) {
 	out, err := s.adapter().Notify(bounded(t, time.Minute), a, notifytest.Pointer(t, "coder"))
 	if out.State != notify.Notified || err != nil || !strings.Contains(out.Evidence, "saw the mailbox change (UserPromptSubmit)") {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// The last hook of a turn has run: the end of it is waited for.
+func TestClaudeTurnEnds(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	s.set(map[string]any{"status": "busy"})
+	time.AfterFunc(200*time.Millisecond, func() { s.set(map[string]any{"status": "idle"}) })
+	a := s.agent()
+	a.Name = "coder"
+	if out, err := s.adapter().Notify(bounded(t, time.Minute), a, notifytest.Pointer(t, "coder")); out.State != notify.Notified || err != nil {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// A session that just woke itself is not woken twice.
+func TestClaudeWokeItself(t *testing.T) {
+	t.Parallel()
+	s := newSession(t)
+	a := s.agent()
+	a.Name, a.Session.State, a.Session.Event, a.Session.At = "coder", presence.Busy, "FileChanged", time.Now()
+	out, err := s.adapter().Notify(bounded(t, time.Minute), a, notifytest.Pointer(t, "coder"))
+	if out.State != notify.Notified || err != nil || len(s.seen()) > 0 {
+		t.Errorf("%+v, %v, and it got %q", out, err, s.seen())
 	}
 }
 

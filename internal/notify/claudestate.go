@@ -20,6 +20,7 @@ const (
 	claudeSocketSince = "2.1.224"
 	// claudeProtocol is the frame's version that was measured.
 	claudeProtocol = 1
+	claudeBusy     = "busy"
 	maxClaudeFile  = 64 << 10 // bytes
 	maxClaudeFiles = 500
 )
@@ -103,7 +104,7 @@ func (s claudeSession) occupied() string {
 			why += " (" + s.WaitingFor + ")"
 		}
 		return why
-	case "busy", "shell":
+	case claudeBusy, "shell":
 		return "a turn runs (" + s.Status + "); its hooks show the mail before it ends"
 	}
 	return "its state is unknown: " + line(s.Status, 40)

@@ -25,7 +25,7 @@ func ids(from, to int) []mail.ID {
 
 // step is one look at the inbox: fire if the rules allow it, with out.
 func step(w *wake, unread []mail.ID, now time.Time, out State) verdict {
-	v := w.decide(Waiting{IDs: unread}, now, false)
+	v := w.decide(Waiting{IDs: unread}, now, false, false)
 	if v.fire {
 		w.begin(v.ids, now)
 		w.settle(Outcome{out, "evidence"}, v, unread, now)

@@ -45,6 +45,8 @@ func playCLI(dir string) int {
 					return 9
 				}
 				draft = ""
+			case c == 0x15:
+				draft = ""
 			case c >= ' ':
 				draft += string(rune(c))
 			}

@@ -58,8 +58,10 @@ type verdict struct {
 }
 
 // decide applies the rules to the unread ids, which are in delivery order and
-// not empty. force (post renotify) fires whatever the back-off says.
-func (w *wake) decide(in Waiting, now time.Time, force bool) verdict {
+// not empty. asleep says that the session gave no sign since the last wake; then
+// that wake is still under way and stands for new mail too. force (post
+// renotify) fires whatever the back-off says.
+func (w *wake) decide(in Waiting, now time.Time, asleep, force bool) verdict {
 	unread := in.IDs
 	w.steady(now)
 	if w.Announced.keep(unread) > 0 {
@@ -69,7 +71,7 @@ func (w *wake) decide(in Waiting, now time.Time, force bool) verdict {
 	fresh := w.absorb(in, now)
 	switch {
 	case len(fresh) > 0:
-		w.admit(fresh, now)
+		w.admit(fresh, asleep, now)
 	case len(w.Tried.IDs) == 0 && !w.PendingSince.IsZero(): // what was waited for was read
 		w.PendingSince, w.Tries, w.NextTry = time.Time{}, 0, reminder(w.ToldAt, w.LastAttempt)
 	}
@@ -110,7 +112,7 @@ func except(ids, without []mail.ID) []mail.ID {
 }
 
 // admit sets the next try for mail that was not announced yet.
-func (w *wake) admit(fresh []mail.ID, now time.Time) {
+func (w *wake) admit(fresh []mail.ID, asleep bool, now time.Time) {
 	due := now
 	switch {
 	case w.Tries > 0 && len(w.Tried.missing(fresh)) > 0:
@@ -119,7 +121,7 @@ func (w *wake) admit(fresh []mail.ID, now time.Time) {
 		w.Tried.add(fresh)
 	case w.Tries > 0:
 		return
-	case w.Unanswered >= patience:
+	case w.Unanswered >= patience, w.Unanswered > 0 && asleep:
 		due = w.LastAttempt.Add(gap)
 	case w.Unanswered > 0:
 		due = w.LastAttempt.Add(quiet)

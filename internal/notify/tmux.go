@@ -171,10 +171,11 @@ func (t *terminal) wake() (Outcome, error) {
 	}
 	pause(t.ctx, settle)
 	for try := 1; ; try++ {
-		if out, err, ok := t.enter(); !ok {
+		pressed := time.Now()
+		if out, err, ok := t.enter(try); !ok {
 			return out, err
 		}
-		sent, why := t.watch()
+		sent, why := t.watch(pressed)
 		switch {
 		case why != "":
 			return t.failed(why)
@@ -189,16 +190,23 @@ func (t *terminal) wake() (Outcome, error) {
 
 // enter presses Enter, if the prompt holds our line and nothing else, and the
 // session still is idle.
-func (t *terminal) enter() (Outcome, error, bool) {
+func (t *terminal) enter(try int) (Outcome, error, bool) {
 	look, draft, why := t.see()
+	stop := ""
 	if why == "" && t.agent.Look != nil {
-		if now := t.agent.Look(); now != nil && now.State != presence.Idle {
-			out, err := t.held(idle(now) + "; the nudge is not sent")
-			return out, err, false
+		if now := t.agent.Look(); now != nil {
+			stop = idle(now)
 		}
 	}
-	if why == "" && (look != typed || draft != squeeze(t.nudge)) {
-		out, err := t.held("typed, and then " + refusal(look) + "; Enter was not pressed")
+	if stop == "" && (look != typed || draft != squeeze(t.nudge)) {
+		stop = refusal(look)
+	}
+	if why == "" && stop != "" && try > 1 {
+		out, err := t.held("typed, Enter was pressed, and then " + stop)
+		return out, err, false
+	}
+	if why == "" && stop != "" {
+		out, err := t.held("typed, and then " + stop + "; Enter was not pressed" + t.takeBack(look, draft))
 		return out, err, false
 	}
 	if why == "" {
@@ -211,9 +219,32 @@ func (t *terminal) enter() (Outcome, error, bool) {
 	return Outcome{}, nil, true
 }
 
-// watch reports whether our line left the prompt.
-func (t *terminal) watch() (sent bool, why string) {
+// takeBack erases our line, if the prompt holds it and nothing else.
+func (t *terminal) takeBack(look glance, draft string) string {
+	if draft != squeeze(t.nudge) || look != typed && look != working {
+		return ""
+	}
+	const left = ", and the line still stands in the prompt"
+	if why := t.run("send-keys", "-t", t.pane, "C-u"); why != "" {
+		return left
+	}
+	for end := time.Now().Add(taken); time.Now().Before(end) && t.ctx.Err() == nil; pause(t.ctx, claudePoll) {
+		if _, draft, why := t.see(); why == "" && draft == "" {
+			return ", and the line was erased"
+		}
+	}
+	return left
+}
+
+// watch reports whether our line left the prompt, or the session's hooks say that
+// a turn began: a CLI may show the line until they have run.
+func (t *terminal) watch(pressed time.Time) (sent bool, why string) {
 	for end := time.Now().Add(taken); ; pause(t.ctx, claudePoll) {
+		if t.agent.Look != nil {
+			if s := t.agent.Look(); s != nil && s.State == presence.Busy && s.At.After(pressed) {
+				return true, ""
+			}
+		}
 		look, draft, why := t.see()
 		if why != "" || look != strange && !strings.Contains(draft, squeeze(t.nudge)) {
 			return why == "", why

@@ -240,6 +240,9 @@ func TestTmuxLooksAgainBeforeEnter(t *testing.T) {
 			if got := p.seen(); len(got) > 0 {
 				t.Errorf("Enter was pressed: %q", got)
 			}
+			if what == "a question, by the hooks" { // the prompt is as it was
+				p.until("erased the line", func() bool { return !strings.Contains(p.screen(), "Postroom") })
+			}
 		})
 	}
 }
@@ -269,6 +272,27 @@ func TestTmuxSwallowedEnter(t *testing.T) {
 	}
 	if got := p.seen(); len(got) != 1 || strings.Count(got[0], "Postroom") != 1 {
 		t.Errorf("it took %q", got)
+	}
+}
+
+// A CLI that shows the line until its hooks have run: their word counts, and
+// Enter is pressed once.
+func TestTmuxConfirmedByHook(t *testing.T) {
+	t.Parallel()
+	p := newPane(t, "swallow 9")
+	a := p.agent()
+	old := *a.Session
+	a.Look = func() *presence.Session {
+		mode, _ := os.ReadFile(filepath.Join(p.dir, "mode"))
+		now := old
+		if string(mode) == "swallow 8" {
+			now.State, now.At = presence.Busy, time.Now()
+		}
+		return &now
+	}
+	out, err := p.adapter().Notify(bounded(t, time.Minute), a, notifytest.Pointer(t, "coder"))
+	if out.State != notify.Notified || err != nil || !strings.Contains(out.Evidence, "Enter 1") {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 
