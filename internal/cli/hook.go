@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -38,12 +39,15 @@ func (e *Env) runHook(ctx context.Context, name string, args []string) error {
 	if !ok {
 		return usageError(e.name, "no such runtime: "+quote(name), "say one of "+strings.Join(slices.Sorted(maps.Keys(table)), ", "))
 	}
-	self, err := e.Executable()
-	if err != nil {
-		self = ""
-	}
-	h := &hook.Hook{Runtime: r, User: e.User(), Getenv: e.Getenv, Procs: e.Procs, Dir: e.Dir, Sys: e.System, Program: e.program(), Path: self,
-		Route: e.dispatcher, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Shut: e.StdoutShut}
+	h := &hook.Hook{Runtime: r, User: e.User(), Getenv: e.Getenv, Procs: e.Procs, Dir: e.Dir, Sys: e.System, Program: e.program,
+		Path: func() string {
+			self, err := e.Executable()
+			if err != nil {
+				return ""
+			}
+			return self
+		},
+		Route: e.dispatcher, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Shut: e.StdoutShut, Abort: os.Exit}
 	if code := h.Run(ctx, args); code != 0 {
 		return Said(code)
 	}

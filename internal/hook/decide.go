@@ -14,9 +14,11 @@ import (
 )
 
 func (c *call) words() words {
-	w := words{program: c.Program, tools: c.Runtime.Limits().Tools}
-	if c.Runtime.Limits().Daemon && c.Hook.Path != "" && !slices.Contains(standard(), filepath.Dir(c.Hook.Path)) {
-		w.program = c.Hook.Path
+	w := words{program: c.Program(), tools: c.Runtime.Limits().Tools}
+	if c.Runtime.Limits().Daemon {
+		if path := c.Hook.Path(); path != "" && !slices.Contains(standard(), filepath.Dir(path)) {
+			w.program = path
+		}
 	}
 	return w
 }

@@ -590,7 +590,7 @@ func TestOneWakeNotTwo(t *testing.T) {
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{"": "`post read", "/usr/local/bin/post": "`post read", "/home/u/go/bin/post": "`/home/u/go/bin/post read", "/a b/post": "`'/a b/post' read"} {
-		h := &Hook{Runtime: Codex{}, Program: "post", Path: path}
+		h := &Hook{Runtime: Codex{}, Program: func() string { return "post" }, Path: func() string { return path }}
 		if got := (&call{Hook: h}).words().cmd("read x"); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s", path, got)
 		}

@@ -39,10 +39,10 @@ type Hook struct {
 	Procs   identity.ProcessTree
 	Dir     string // the working directory, if the runtime names none
 	Sys     office.System
-	Program string // what an agent types to run post
+	Program func() string // what an agent types to run post
 	// Path is where this program stands. It is what a session of a daemon is
 	// told: its hooks' PATH is not its shell's.
-	Path string
+	Path func() string
 	// Route makes what routes and wakes in an office.
 	Route func(*office.Office) *dispatch.Dispatcher
 
@@ -50,65 +50,71 @@ type Hook struct {
 	Stdout, Stderr io.Writer
 	// Shut reports whether standard output leads nowhere; nil is no.
 	Shut func() bool
+	// Abort ends the process, for a call that takes too long.
+	Abort func(code int)
 	// Limit replaces callMax in tests.
 	Limit time.Duration
 }
 
 // Run answers one call and returns the exit code: 0, or what makes the runtime
-// wake its session. What goes wrong is logged.
+// wake its session. What goes wrong is logged. It works on the goroutine it is
+// called on: one more costs a thread, and a hook runs at every turn.
 func (h *Hook) Run(ctx context.Context, args []string) int {
 	limit := h.Limit
 	if limit == 0 {
 		limit = callMax
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &run{short: make(chan time.Duration, 1), done: make(chan error, 1)}
-	go func() { r.done <- h.guarded(ctx, r, args) }()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	for {
-		select {
-		case d := <-r.short:
-			timer.Reset(min(d, limit))
-		case err := <-r.done:
-			if err != nil {
-				h.fault(r.event(), err)
-			}
-			return r.exit()
-		case <-timer.C:
-			h.fault(r.event(), errors.New("it took too long, and was broken off"))
-			return r.exit()
+	r := &run{limit: limit}
+	r.timer = time.AfterFunc(limit, func() {
+		code, event, first := r.end()
+		if first {
+			h.fault(event, errors.New("it took too long, and was broken off"))
+			cancel()
+			h.Abort(code)
 		}
+	})
+	defer r.timer.Stop()
+	err := h.guarded(ctx, r, args)
+	code, event, first := r.end()
+	if err != nil && first {
+		h.fault(event, err)
 	}
+	return code
 }
 
-// run is what a call has come to, seen from the outside.
+// run is what a call has come to, seen from its watchdog.
 type run struct {
-	short chan time.Duration
-	done  chan error
+	limit time.Duration
+	timer *time.Timer
 
-	mu   sync.Mutex
-	name string
-	code int
+	mu    sync.Mutex
+	name  string
+	code  int
+	ended bool
+}
+
+// shorten gives the call less time than it has.
+func (r *run) shorten(d time.Duration) {
+	if r.timer != nil {
+		r.timer.Reset(min(d, r.limit))
+	}
+	r.limit = min(d, r.limit)
+}
+
+// end returns the exit code and the event; first is true for who ends it.
+func (r *run) end() (code int, event string, first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first, r.ended = !r.ended, true
+	return r.code, r.name, first
 }
 
 func (r *run) set(name string, code int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.name, r.code = name, code
-}
-
-func (r *run) exit() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.code
-}
-
-func (r *run) event() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.name
 }
 
 func (h *Hook) fault(event string, err error) {
@@ -132,7 +138,7 @@ func (h *Hook) guarded(ctx context.Context, r *run, args []string) (err error) {
 	}
 	r.set(word(ev.Name), 0)
 	if ev.Kind == SessionEnd {
-		r.short <- endMax
+		r.shorten(endMax)
 	}
 	c := &call{Hook: h, Event: ev, key: identity.SessionKeyOf(h.Runtime.Name(), ev.SessionID)}
 	return c.answer(ctx, r)
