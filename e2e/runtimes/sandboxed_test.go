@@ -114,3 +114,26 @@ func TestSandboxedAfterGitClean(t *testing.T) {
 		s.ok("doctor", "--office", s.office)
 	})
 }
+
+// With hooks nobody else is needed: they run outside of the sandbox, tell the
+// session who it is, and move what it sends.
+func TestSandboxedWithHooks(t *testing.T) {
+	t.Parallel()
+	on(t, "codex", func(t *testing.T, c cli) {
+		s := inSandbox(t, c)
+		s.onPath()
+		s.install()
+		s.mail("coder", "a question", "what is in the box?", "--act", "request")
+		write(t, `post inbox; echo "inbox: $?"; post read next; post reply last --act done -m 'done in the sandbox'; echo "reply: $?"`, s.dir, "commands")
+		term := s.open(append(workspaceOnly(), "--ask-for-approval", "never")...)
+		term.prompt("run: sh commands")
+		got := s.await("the result", func(r stubmodel.Request) bool { return len(r.Results()) == 1 }).Results()[0].Text
+		wants(t, got, `a question$`, `^inbox: 0`, `^what is in the box\?$`, `^stored, not yet delivered: \S+ to ann`, `^reply: 4`)
+		until(t, "a hook moves the answer", func() bool {
+			inbox := filepath.Join(s.office, "agents", "ann", "inbox", "*.json") // looked at without post: a command of ours would route
+			list, err := filepath.Glob(inbox)
+			return err == nil && len(list) == 1
+		})
+		wants(t, s.ok("agents", "--office", s.office).out, `^coder +codex +(active|busy)`)
+	})
+}
