@@ -141,7 +141,7 @@ func (s *seat) addToy() []string {
 		old, err := os.ReadFile(config)
 		must(s.t, err)
 		write(s.t, string(old)+fmt.Sprintf("\n[mcp_servers.toy]\ncommand = %q\nargs = [%q]\n", self, toyMCP), config)
-	case "gemini", "qwen": // a repository's own servers need its trust
+	case "gemini", "qwen": // Gemini reads a repository's own only where it trusts it
 		settings := map[string]any{}
 		path := filepath.Join(s.home, "."+s.cli.name, "settings.json")
 		old, err := os.ReadFile(path)
