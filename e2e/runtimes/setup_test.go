@@ -129,6 +129,29 @@ func TestInstallAllows(t *testing.T) {
 	})
 }
 
+// Where post has no hooks for a CLI, its MCP server is there, and its tools run
+// unasked under the CLI's own permission rules.
+func TestInstallServer(t *testing.T) {
+	t.Parallel()
+	on(t, "gemini opencode qwen copilot", func(t *testing.T, c cli) {
+		u := newUser(t, stubmodel.Steps(stubmodel.MCP("postroom", "list_agents", map[string]any{}), stubmodel.Say("that was all")))
+		s := u.sitGuarded("coder", c)
+		s.onPath()
+		s.join("--runtime", c.name)
+		s.more = append(s.more, "POSTROOM_OFFICE="+s.office)
+		s.install()
+		r := s.ask("who is there?")
+		turns := u.model.Turns("coder")
+		if r.exit != 0 || !strings.Contains(r.out, "that was all") || len(turns) < 2 {
+			t.Fatalf("%v", r)
+		}
+		if last := turns[len(turns)-1]; !last.NewestHas("coder") {
+			t.Errorf("%v", last.Newest())
+		}
+		s.ok("uninstall", c.name, "--office", s.office)
+	})
+}
+
 // The plugin passes its own program's strictest check, and its hooks run.
 func TestPlugin(t *testing.T) {
 	t.Parallel()

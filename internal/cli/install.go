@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/config"
+	"github.com/postroom/postroom/internal/hook"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/install"
 	"github.com/postroom/postroom/internal/mail"
@@ -95,7 +96,7 @@ func (in *installing) begin(e *Env) error {
 	if !filepath.IsAbs(home) {
 		return &mail.Error{Op: "find your home directory", Kind: mail.KindStore, Err: errors.New("HOME is not set"), Hint: "set it"}
 	}
-	in.place = install.Place{Home: filepath.Clean(home), Repo: repository(identity.Absolute(e.Dir, ".")), Getenv: e.Getenv}
+	in.place = install.Place{Home: filepath.Clean(home), Repo: repository(identity.Absolute(e.Dir, ".")), Getenv: e.Getenv, Exists: exists}
 	post, err := e.postProgram()
 	in.post = post
 	return err
@@ -166,12 +167,19 @@ func (in *installing) each(ctx context.Context, e *Env, args []string, fn func(c
 
 // wish is what is wanted of a runtime.
 func (in *installing) wish(ctx context.Context, e *Env, runtime string) install.Wish {
-	w := install.Wish{Post: in.post, Allow: !in.noAllow, MCP: !in.noMCP}
+	w := in.all(runtime)
+	w.Allow, w.MCP = !in.noAllow, !in.noMCP
 	if runtime == "claude" {
 		w.Version = e.versionOf(ctx, runtime)
 		w.Plugin = in.claudePlugin()
 	}
 	return w
+}
+
+// all is everything that there is for a runtime.
+func (in *installing) all(runtime string) install.Wish {
+	_, hooks := hook.Runtimes()[runtime]
+	return install.Wish{Post: in.post, Allow: true, MCP: true, Hooks: hooks}
 }
 
 // claudePlugin reports whether our plugin is enabled, by the user or here.
@@ -317,7 +325,7 @@ func (in *installing) elsewhere(e *Env, runtime string) error {
 	if in.scope == string(install.User) {
 		other = install.Project
 	}
-	targets, err := install.Targets(runtime, other, in.place, install.Wish{Post: in.post})
+	targets, err := install.Targets(runtime, other, in.place, in.all(runtime))
 	if err != nil || len(targets) == 0 {
 		return err
 	}

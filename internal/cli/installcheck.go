@@ -75,7 +75,7 @@ func (in *installing) check(ctx context.Context, e *Env, args []string) error {
 func (in *installing) state(ctx context.Context, e *Env, runtime string) (installState, error) {
 	s := installState{Runtime: runtime, Program: e.onPath(executable(programOf(runtime))), Findings: []installFault{}}
 	for _, scope := range []install.Scope{install.User, install.Project} {
-		w := install.Wish{Post: in.post, Allow: true, MCP: true}
+		w := in.all(runtime)
 		w.Plugin = runtime == "claude" && in.claudePlugin()
 		targets, err := install.Targets(runtime, scope, in.place, w)
 		if err != nil {

@@ -58,6 +58,9 @@ func (in *installing) notes(e *Env, runtime string, r *installReport) {
 	if runtime == "claude" && in.claudePlugin() {
 		note("the plugin postroom has the hooks and the MCP server, so only rules are installed")
 	}
+	if !in.all(runtime).Hooks {
+		note("this version has no hooks for " + runtime + ": its agent reads mail when it is asked to, with the MCP tools or post inbox")
+	}
 	if r.Untrusted > 0 {
 		r.Next = "post install codex --trust-hooks"
 	} else if !r.DryRun {

@@ -12,7 +12,7 @@ import (
 )
 
 func (in *installing) uninstall(_ context.Context, e *Env, runtime string) error {
-	targets, err := install.Targets(runtime, install.Scope(in.scope), in.place, install.Wish{Post: in.post, Allow: true, MCP: true})
+	targets, err := install.Targets(runtime, install.Scope(in.scope), in.place, in.all(runtime))
 	if err != nil {
 		return err
 	}

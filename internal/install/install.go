@@ -24,6 +24,7 @@ type Place struct {
 	Home   string // the user's home directory, absolute
 	Repo   string // the repository's directory, absolute; for Project
 	Getenv func(string) string
+	Exists func(path string) bool // for settings that may have one of two names; nil: none does
 }
 
 // config is a directory that a variable may name, else one in the home.
@@ -39,6 +40,7 @@ type Wish struct {
 	Post  string // the program, an absolute path that stays the same when it is updated
 	Allow bool   // let the mail verbs be used without a question
 	MCP   bool   // register the MCP server
+	Hooks bool   // have the runtime call post; false where post does not know its hooks
 	// Plugin: a plugin of the runtime calls post already; only the rules are
 	// wanted.
 	Plugin bool

@@ -11,7 +11,7 @@ func place() Place {
 	return Place{Home: "/home/ann", Repo: "/src/app", Getenv: func(string) string { return "" }}
 }
 
-func wish() Wish { return Wish{Post: "/opt/bin/post", Allow: true, MCP: true} }
+func wish() Wish { return Wish{Post: "/opt/bin/post", Allow: true, MCP: true, Hooks: true} }
 
 func target(t *testing.T, runtime string, i int) Target {
 	t.Helper()

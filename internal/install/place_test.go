@@ -21,6 +21,14 @@ func TestSettingsAreWhereTheRuntimeLooks(t *testing.T) {
 		{"codex", User, "", []string{"/home/ann/.codex/hooks.json", "/home/ann/.codex/config.toml"}},
 		{"codex", User, "CODEX_HOME", []string{"/else/hooks.json", "/else/config.toml"}},
 		{"codex", Project, "", []string{"/src/app/.codex/hooks.json", "/src/app/.codex/config.toml"}},
+		{"gemini", User, "", []string{"/home/ann/.gemini/settings.json"}},
+		{"gemini", User, "GEMINI_CLI_HOME", []string{"/else/.gemini/settings.json"}},
+		{"gemini", Project, "GEMINI_CLI_HOME", []string{"/src/app/.gemini/settings.json"}},
+		{"qwen", User, "QWEN_HOME", []string{"/else/settings.json"}},
+		{"copilot", User, "", []string{"/home/ann/.copilot/mcp-config.json", "/home/ann/.copilot/hooks/postroom.json"}},
+		{"copilot", User, "COPILOT_HOME", []string{"/else/mcp-config.json", "/else/hooks/postroom.json"}},
+		{"opencode", User, "XDG_CONFIG_HOME", []string{"/else/opencode/opencode.json"}},
+		{"opencode", Project, "", []string{"/src/app/opencode.json"}},
 	} {
 		p := place()
 		p.Getenv = func(name string) string {
@@ -38,5 +46,16 @@ func TestSettingsAreWhereTheRuntimeLooks(t *testing.T) {
 				t.Errorf("%s, %s, %s: %s, want %s", c.runtime, c.scope, c.variable, list[i].Path, want)
 			}
 		}
+	}
+}
+
+// OpenCode reads both names; the one that is there is edited.
+func TestOpenCodeWithComments(t *testing.T) {
+	t.Parallel()
+	p := place()
+	p.Exists = func(path string) bool { return filepath.Base(path) == "opencode.jsonc" }
+	list, err := Targets("opencode", User, p, wish())
+	if err != nil || filepath.Base(list[0].Path) != "opencode.jsonc" {
+		t.Fatalf("%v %v", list, err)
 	}
 }
