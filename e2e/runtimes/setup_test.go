@@ -14,6 +14,9 @@ import (
 // theirs are settings that the person has before post install, by file: with a
 // hook and an order of their own.
 func theirs(s *seat) map[string]string {
+	if s.cli.name != "claude" && s.cli.name != "codex" {
+		return nil // what configure wrote is all
+	}
 	if s.cli.name == "codex" {
 		// Codex would ask about a hook of the person's that it does not trust.
 		return map[string]string{filepath.Join(s.home, ".codex", "hooks.json"): "{\"hooks\":   {\"Stop\": []}}\n"}
@@ -60,7 +63,7 @@ func (s *seat) heard() {
 // beside those of the person, and uninstalling gives the files back.
 func TestInstall(t *testing.T) {
 	t.Parallel()
-	on(t, "claude codex", func(t *testing.T, c cli) {
+	on(t, "claude codex gemini qwen copilot", func(t *testing.T, c cli) {
 		u := newUser(t, stubmodel.Rules(stubmodel.Rule{Then: stubmodel.Say("good morning")}))
 		s := u.sit("coder", c)
 		s.onPath()
@@ -87,7 +90,7 @@ func TestInstall(t *testing.T) {
 				t.Errorf("%s: %v\n%s\nwas\n%s", path, err, now, text)
 			}
 		}
-		for _, path := range []string{".claude.json", ".codex/config.toml"} {
+		for _, path := range []string{".claude.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json", ".copilot/mcp-config.json", ".copilot/hooks/postroom.json"} {
 			if now, _ := os.ReadFile(filepath.Join(u.home, path)); strings.Contains(string(now), "postroom") {
 				t.Errorf("%s still has something of ours:\n%s", path, now)
 			}

@@ -66,6 +66,7 @@ func (e *Env) doctorHost(dir string) doctor.Host {
 	h := doctor.System(e.Getenv("PATH"), networkFS)
 	h.HookFaults = func(since time.Time) (string, []string) { return hook.Faults(e.User(), since) }
 	h.Launches = func(program, workspace string) error { return roster.FindProgram(program, workspace, e.Environ) }
+	h.Installed = e.runtimeFaults
 	o, err := office.Open(dir, e.System)
 	if e.Procs != nil && err == nil && !sandboxed(o) {
 		h.Started = func(pid int) (string, bool) { p, ok := e.Procs.Process(pid); return p.Start, ok }

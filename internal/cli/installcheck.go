@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/postroom/postroom/internal/doctor"
 	"github.com/postroom/postroom/internal/install"
 	"github.com/postroom/postroom/internal/mail"
 )
@@ -93,6 +94,25 @@ func (in *installing) state(ctx context.Context, e *Env, runtime string) (instal
 		}
 	}
 	return s, nil
+}
+
+// runtimeFaults is state for the doctor, of agents that work in a directory.
+func (e *Env) runtimeFaults(runtime, workspace string) (is bool, wrong []doctor.Fault) {
+	in := installing{scope: string(install.User)}
+	if !slices.Contains(install.Runtimes(), runtime) || in.begin(e) != nil {
+		return true, nil // nothing can be said
+	}
+	in.place.Repo = repository(workspace)
+	s, err := in.state(context.Background(), e, runtime)
+	if err != nil {
+		return true, nil
+	}
+	for _, f := range s.Findings {
+		if !f.Choice {
+			wrong = append(wrong, doctor.Fault{Where: f.Where, What: f.What, Fix: f.Fix})
+		}
+	}
+	return s.Installed || len(wrong) > 0, wrong
 }
 
 // scopeState looks at the files of one scope. Nothing is wrong with files that

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/postroom/postroom/internal/install"
@@ -58,7 +59,7 @@ func (in *installing) notes(e *Env, runtime string, r *installReport) {
 	if runtime == "claude" && in.claudePlugin() {
 		note("the plugin postroom has the hooks and the MCP server, so only rules are installed")
 	}
-	if !in.all(runtime).Hooks {
+	if !in.callsPost(runtime) {
 		note("this version has no hooks for " + runtime + ": its agent reads mail when it is asked to, with the MCP tools or post inbox")
 	}
 	if r.Untrusted > 0 {
@@ -66,6 +67,12 @@ func (in *installing) notes(e *Env, runtime string, r *installReport) {
 	} else if !r.DryRun {
 		r.Next = "post setup " + runtime
 	}
+}
+
+// callsPost reports whether the runtime has hooks that we know.
+func (in *installing) callsPost(runtime string) bool {
+	targets, err := install.Targets(runtime, install.User, in.place, in.all(runtime))
+	return err == nil && slices.ContainsFunc(targets, install.Target.CallsPost)
 }
 
 func (in *installing) report(e *Env, r installReport) {

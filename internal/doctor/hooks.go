@@ -23,3 +23,33 @@ func (x *exam) checkHooks() {
 		Why:  "a hook that fails says nothing, so a session may not have heard of its mail at that moment; it is told at the next",
 		Fix:  "read " + quote(where) + "; it begins anew by itself"})
 }
+
+// Fault is one thing that is wrong with an installation, and what mends it.
+type Fault struct{ Where, What, Fix string }
+
+// checkInstalled looks whether the coding CLIs of the agents call post.
+func (x *exam) checkInstalled() {
+	if x.Host.Installed == nil {
+		return
+	}
+	said := map[Fault]bool{}
+	for _, r := range x.reg.Entries() {
+		if r.Archived || r.Runtime == "" || r.Workspace == "" {
+			continue
+		}
+		is, wrong := x.Host.Installed(r.Runtime, r.Workspace)
+		severity := Warning
+		if !is {
+			severity = Note
+			wrong = []Fault{{What: r.Runtime + " does not call post, so " + r.Name + " hears of its mail only when it looks", Fix: "post install " + r.Runtime}}
+		}
+		for _, f := range wrong {
+			if said[f] {
+				continue
+			}
+			said[f] = true
+			x.add(Finding{Check: "install", Severity: severity, Where: f.Where, What: mail.Neutralise(f.What, false),
+				Why: "mail comes into a session by the hooks of its coding CLI", Fix: f.Fix})
+		}
+	}
+}

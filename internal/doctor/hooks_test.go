@@ -1,11 +1,13 @@
 package doctor_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/postroom/postroom/internal/doctor"
+	"github.com/postroom/postroom/internal/registry"
 )
 
 func TestHookFaults(t *testing.T) {
@@ -37,6 +39,51 @@ func TestHookFaults(t *testing.T) {
 		}
 		if age := d.Sys.Now().Sub(since); age != 24*time.Hour {
 			t.Errorf("%v", age)
+		}
+	}
+}
+
+// What is wrong with an installation is told once, however many agents it
+// concerns; a runtime that was never set up is a note.
+func TestInstalled(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		is    bool
+		wrong []doctor.Fault
+		want  int
+		as    doctor.Severity
+	}{
+		{true, nil, 0, ""},
+		{true, []doctor.Fault{{"/s.json", "a hook is missing", "post install claude"}}, 1, doctor.Warning},
+		{false, nil, 2, doctor.Note},
+	} {
+		w := newWard(t)
+		for _, name := range []string{"one", "two"} {
+			w.Join(name, "")
+			reg := w.Registry()
+			e, _ := reg.Entry(name)
+			err := reg.Update(e.AID, func(e *registry.Entry) { e.Runtime, e.Workspace = "claude", "/w/"+name })
+			if err = errors.Join(err, reg.Save(w.Office().FS)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := w.doctor()
+		d.Host.Installed = func(runtime, dir string) (bool, []doctor.Fault) {
+			if runtime != "claude" || !strings.HasPrefix(dir, "/w/") {
+				t.Errorf("%s %s", runtime, dir)
+			}
+			return c.is, c.wrong
+		}
+		n := 0
+		for _, f := range d.Examine(t.Context()) {
+			if f.Check == "install" {
+				if n++; f.Severity != c.as || f.Fix != "post install claude" {
+					t.Errorf("%+v", f)
+				}
+			}
+		}
+		if n != c.want {
+			t.Errorf("%d findings, want %d", n, c.want)
 		}
 	}
 }

@@ -28,6 +28,9 @@ type Host struct {
 	// HookFaults lists what went wrong in hooks since a time, oldest first, and
 	// names the file that has it.
 	HookFaults func(since time.Time) (where string, lines []string)
+	// Installed looks whether a runtime calls post, for agents that work in a
+	// directory: whether it is set up to at all, and what is wrong with that.
+	Installed func(runtime, workspace string) (is bool, wrong []Fault)
 	// Started says when the process of a pid started, as presence has it.
 	Started func(pid int) (start string, ok bool)
 	// Launches says why a program cannot be started from a workspace.

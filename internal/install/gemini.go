@@ -18,7 +18,7 @@ func qwen(scope Scope, p Place, w Wish) []Target {
 	}
 	return []Target{{Path: path, Comments: true, pieces: geminiLike("qwen", w,
 		[]event{{"SessionStart", 10000, false}, {"UserPromptSubmit", 10000, false}, {"PostToolUse", 10000, false},
-			{"Stop", 10000, false}, {"Notification", 5000, false}, {"SessionEnd", 3000, false}})}}
+			{"Stop", 10000, false}, {"PermissionRequest", 5000, false}, {"Notification", 5000, false}, {"SessionEnd", 3000, false}})}}
 }
 
 // inner is DIR/settings.json in the home, which a variable may name, or in the

@@ -125,6 +125,12 @@ func Targets(runtime string, scope Scope, p Place, w Wish) ([]Target, error) {
 	return list, nil
 }
 
+// CallsPost reports whether the runtime calls post by what is in the file, and
+// so brings mail into its sessions.
+func (t Target) CallsPost() bool {
+	return t.Whole || slices.ContainsFunc(t.pieces, func(p piece) bool { _, ok := p.(hooks); return ok })
+}
+
 // Install puts what is wanted into data, the whole of the file, nil if there is
 // none.
 func (t Target) Install(data []byte) (Result, error) {
