@@ -53,6 +53,12 @@ func Decide(fsys vfs.FS, id string, d Decision) error {
 	return nil
 }
 
+// None reports whether no approval is open, decided or not.
+func None(fsys vfs.FS) (bool, error) {
+	ids, err := list(fsys, dir)
+	return len(ids) == 0, err
+}
+
 // Expire closes every open approval whose time is over, and returns how many.
 // A broken one stays open.
 func Expire(fsys vfs.FS, now time.Time) (n int, err error) {

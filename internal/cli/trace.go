@@ -126,7 +126,10 @@ func (d *desk) now(l *mailbox.Life) []string {
 		v := d.viewDebt(o, "")
 		out = append(out, v.Debtor+" owes "+v.Creditor+" "+v.what()+", "+v.lateness())
 	}
-	if len(out) == 0 {
+	if w.Delivered() && w.Outbox && w.Approval == "" {
+		out = append(out, "it is delivered; the next pass files it in outbox/.sent of "+l.Message.From)
+	}
+	if len(l.Owed) == 0 && len(out) == 0 {
 		out = append(out, "nothing is owed for it")
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/vfs"
 )
@@ -38,6 +39,7 @@ func (x *exam) authors() []author {
 
 // checkOutboxes looks for what is never sent and for what is stuck.
 func (x *exam) checkOutboxes() {
+	parked := router.Parked(x.o)
 	for _, a := range x.authors() {
 		var never []string
 		for _, n := range x.names(a.FS, a.Path(spool.Outbox)) {
@@ -46,7 +48,7 @@ func (x *exam) checkOutboxes() {
 			}
 			if spool.Hidden(n) || !strings.HasSuffix(n, ".json") {
 				never = append(never, n)
-			} else {
+			} else if !parked[mail.ID(strings.TrimSuffix(n, ".json"))] {
 				x.stuck(a, n)
 			}
 		}

@@ -8,7 +8,9 @@
 // old one is durable. All before a settled record is durable before it is
 // written, so only what follows the last one can be torn. A torn end is kept
 // beside the journal, never thrown away, and its place is recorded. A line
-// that was changed is reported, not mended.
+// that was changed is reported, not mended. A parked record says that all before
+// it was written, by passes of one boot of the machine: as long as that lasts,
+// nothing of it is missing.
 //
 // The chain proves nothing against somebody who rewrites all of it: keep a
 // Head elsewhere and give it to Verify.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,6 +22,7 @@ type Journal struct {
 	opened []byte
 	head   Head
 
+	boot     string // see Resume
 	unsynced bool
 	dirty    bool    // the directory has an entry that is not durable
 	torn     bool    // a failed write could not be cut off yet
@@ -32,7 +34,11 @@ type Journal struct {
 // record, sets what is torn behind it aside and cuts it off; the next Append
 // then chains a recovered record, dated now. It reads the end of the newest
 // file, back to the last settled record (4 KB at least), and no more.
-func Open(fsys vfs.FS, now time.Time) (*Journal, error) {
+func Open(fsys vfs.FS, now time.Time) (*Journal, error) { return Resume(fsys, now, "") }
+
+// Resume is Open for who knows the id of this boot of the machine: what a pass
+// of the same boot has parked is whole, so the end is read back to there.
+func Resume(fsys vfs.FS, now time.Time, boot string) (*Journal, error) {
 	const op = "open journal"
 	names, err := files(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +49,7 @@ func Open(fsys vfs.FS, now time.Time) (*Journal, error) {
 	if err != nil {
 		return nil, failure(op, Dir, mail.KindStore, err, "")
 	}
-	j := &Journal{fsys: fsys}
+	j := &Journal{fsys: fsys, boot: boot}
 	if len(names) == 0 {
 		return j, nil
 	}
@@ -78,12 +84,17 @@ func (j *Journal) openFile(name string, flag int) error {
 // settleTail finds the head in the newest file that has one and cuts off what
 // is torn in the newest file.
 func (j *Journal) settleTail(names []string, now time.Time) error {
-	tail, off, err := tailOf(j.file, j.size)
+	tail, off, err := tailOf(j.file, j.size, j.boot)
 	if err != nil {
 		return err
 	}
 	good, head := goodLines(tail)
 	j.head, j.opened = head, tail[:good]
+	// Whoever wrote what follows the last settled record may not have synced it,
+	// nor the name of a file that has none.
+	first := bytes.IndexByte(j.opened, '\n') + 1
+	marked := first > 0 && bytes.Contains(j.opened[:first], settledMark)
+	j.unsynced, j.dirty = good > 0 && (good > first || !marked), off == 0 && good > 0 && !marked
 	if end := off + int64(good); end < j.size {
 		if err := j.cut(tail[good:], end, now); err != nil {
 			return err

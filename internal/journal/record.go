@@ -27,6 +27,7 @@ const (
 	Done        = "done"        // the agent says that it is handled
 	Transcript  = "transcript"  // a section is about to be written: File, Offset, Length, Digest
 	Settled     = "settled"     // all before it is durable wherever it belongs
+	Parked      = "parked"      // all before it is written wherever it belongs; since the last settled one, not all is durable
 	Recovered   = "recovered"   // a torn end was set aside; Detail says where
 	Owed        = "owed"        // a debt began
 	Discharged  = "discharged"  // a debt ended

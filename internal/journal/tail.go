@@ -17,18 +17,31 @@ import (
 // record is a settled one.
 const tailChunk = 4 << 10
 
-var settledMark = []byte(`"event":"settled"`)
+var (
+	settledMark = []byte(`"event":"settled"`)
+	parkedMark  = []byte(`"event":"parked"`)
+)
 
-// tailOf returns the end of a file from its last settled record on, or all of
-// it, and the offset where that begins.
-func tailOf(f vfs.File, size int64) (tail []byte, off int64, err error) {
+// bootKey is where a parked record says in which boot that was.
+const bootKey = "boot"
+
+// tailOf returns the end of a file from its last settled record on, or from one
+// that was parked in this boot, or all of it, and the offset where that begins.
+func tailOf(f vfs.File, size int64, boot string) (tail []byte, off int64, err error) {
 	for n := int64(tailChunk); ; n *= 4 {
 		off = max(0, size-n)
 		buf := make([]byte, size-off)
 		if got, err := f.ReadAt(buf, off); err != nil && (err != io.EOF || got < len(buf)) {
 			return nil, 0, err
 		}
-		if at, found := lastSettled(buf); found {
+		at, found := lastMark(buf, settledMark, func(r Record) bool { return r.Event == Settled })
+		if boot != "" {
+			parked, some := lastMark(buf, parkedMark, func(r Record) bool { return r.Event == Parked && r.Detail[bootKey] == boot })
+			if some && (!found || parked > at) {
+				at, found = parked, true
+			}
+		}
+		if found {
 			return buf[at:], off + int64(at), nil
 		}
 		if off == 0 {
@@ -37,16 +50,17 @@ func tailOf(f vfs.File, size int64) (tail []byte, off int64, err error) {
 	}
 }
 
-// lastSettled finds the line of the last settled record that is whole.
-func lastSettled(buf []byte) (at int, found bool) {
+// lastMark finds the line of the last record that is whole, holds mark and is
+// the one.
+func lastMark(buf, text []byte, is func(Record) bool) (at int, found bool) {
 	for end := len(buf); ; {
-		mark := bytes.LastIndex(buf[:end], settledMark)
+		mark := bytes.LastIndex(buf[:end], text)
 		if mark < 0 {
 			return 0, false
 		}
 		at = bytes.LastIndexByte(buf[:mark], '\n') + 1
 		if n := bytes.IndexByte(buf[mark:], '\n'); n >= 0 {
-			if r, err := parseLine(buf[at : mark+n]); err == nil && r.Event == Settled {
+			if r, err := parseLine(buf[at : mark+n]); err == nil && is(r) {
 				return at, true
 			}
 		}
@@ -84,7 +98,7 @@ func headOf(fsys vfs.FS, name string) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	tail, _, err := tailOf(f, fi.Size())
+	tail, _, err := tailOf(f, fi.Size(), "")
 	if err != nil {
 		return Head{}, err
 	}
@@ -132,7 +146,7 @@ func settledHead(fsys vfs.FS, name string) (h Head, found bool, err error) {
 	if err != nil {
 		return Head{}, false, err
 	}
-	tail, _, err := tailOf(f, fi.Size())
+	tail, _, err := tailOf(f, fi.Size(), "")
 	if err != nil {
 		return Head{}, false, err
 	}
@@ -158,6 +172,39 @@ func setAside(fsys vfs.FS, file string, torn []byte) (string, error) {
 		_, err = f.Write(torn)
 		return name, errors.Join(err, f.Sync(), f.Close(), fsys.SyncDir(Dir))
 	}
+}
+
+// Parked returns the last parked record of this boot (see Resume) and what
+// follows it; false if something was settled since, or nothing parked.
+func (j *Journal) Parked() (mark Record, after []Record, ok bool) {
+	line, rest, _ := bytes.Cut(j.opened, []byte("\n"))
+	mark, err := parseLine(line)
+	if err != nil || mark.Event != Parked || j.boot == "" || mark.Detail[bootKey] != j.boot {
+		return Record{}, nil, false
+	}
+	after, settled := unsettledOf(rest)
+	return mark, after, !settled
+}
+
+// LastParked is Parked for who does not hold the lease: it reads, and cuts
+// nothing.
+func LastParked(fsys vfs.FS, boot string) (Record, bool) {
+	names, err := files(fsys)
+	if err != nil || len(names) == 0 || boot == "" {
+		return Record{}, false
+	}
+	f, err := fsys.OpenFile(path(names[len(names)-1]), os.O_RDONLY, 0)
+	if err != nil {
+		return Record{}, false
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return Record{}, false
+	}
+	tail, _, err := tailOf(f, fi.Size(), boot)
+	mark, _, ok := (&Journal{boot: boot, opened: tail}).Parked()
+	return mark, ok && err == nil
 }
 
 // Unsettled returns the records after the last settled one, oldest first,
@@ -198,7 +245,7 @@ func unsettledIn(fsys vfs.FS, name string) (rs []Record, settled bool, err error
 	if err != nil {
 		return nil, false, err
 	}
-	tail, _, err := tailOf(f, fi.Size())
+	tail, _, err := tailOf(f, fi.Size(), "")
 	if err != nil {
 		return nil, false, err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/mail"
@@ -24,6 +26,8 @@ type Desk struct {
 	Mem   *vfs.Mem // the whole disk; the office is at Dir
 	Clock *Clock
 	Sys   office.System
+	// Boots counts how often the machine was started.
+	Boots int
 	// Fault, if set, stands before every file system that a process opens.
 	Fault *vfs.Fault
 }
@@ -36,14 +40,38 @@ func NewDesk(t testing.TB, agents ...string) *Desk {
 	d.must(d.Mem.Mkdir("office", 0o700))
 	Make(t, d.sub(Dir), clock.Now(), agents...)
 	d.Mem.SyncAll()
-	d.Sys = System(clock, d.Open)
+	d.Sys = d.system()
 	return d
 }
 
-// On returns the desk of other processes, after a restart, on another disk.
-func (d *Desk) On(mem *vfs.Mem) *Desk {
-	c := &Desk{T: d.T, Mem: mem, Clock: &Clock{now: d.Clock.Now()}}
-	c.Sys = System(c.Clock, c.Open)
+// system is that of the processes of this boot.
+func (d *Desk) system() office.System {
+	s := System(d.Clock, d.Open)
+	boot, since := s.Boot, strconv.Itoa(d.Boots)
+	s.Boot = func() (string, time.Duration, bool) {
+		id, up, ok := boot()
+		return id + since, up, ok
+	}
+	return s
+}
+
+// On returns the desk of other processes, after a restart of the machine, on
+// another disk.
+func (d *Desk) On(mem *vfs.Mem) *Desk { return d.next(mem, d.Boots+1) }
+
+// Killed returns the desk of other processes, after all of d's were killed: what
+// they wrote is there, their locks are gone.
+func (d *Desk) Killed() *Desk {
+	d.Mem.SyncAll()
+	for mem := range d.Mem.CrashStates(1) {
+		return d.next(mem, d.Boots)
+	}
+	return nil
+}
+
+func (d *Desk) next(mem *vfs.Mem, boots int) *Desk {
+	c := &Desk{T: d.T, Mem: mem, Clock: &Clock{now: d.Clock.Now()}, Boots: boots}
+	c.Sys = c.system()
 	return c
 }
 

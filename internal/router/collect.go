@@ -32,6 +32,7 @@ type job struct {
 	sections   []*section
 	records    []journal.Record
 	retired    bool
+	parked     bool
 	archived   *spool.Ticket // of .sent
 	archiveErr error
 	deferred   bool
@@ -113,7 +114,9 @@ func (p *pass) collect(authors []office.Author) []*job {
 }
 
 func (p *pass) collectFrom(a office.Author) ([]*job, error) {
-	ids, others, err := a.Box.Pending(func(name string) bool { return p.skip[file{a.Tag(), spool.Outbox + "/" + name}] })
+	ids, others, err := a.Box.Pending(func(name string) bool {
+		return p.skip[file{a.Tag(), spool.Outbox + "/" + name}] || p.parked != nil && p.parked.names[name]
+	})
 	if err != nil {
 		return nil, err
 	}

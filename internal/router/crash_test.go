@@ -24,6 +24,8 @@ import (
 type crash struct {
 	*officetest.Desk
 	t *testing.T
+	// first is what the first pass after the crash looks at; everything, if nil.
+	first *router.Options
 	// between changes the office after the crash, before the next pass.
 	between func(*officetest.Desk)
 	// after checks what is particular to the scenario, on each recovered disk.
@@ -127,10 +129,14 @@ func (c *crash) recover(disk *vfs.Mem, told []told) error {
 	if c.between != nil {
 		c.between(d)
 	}
-	for range 2 {
+	passes := []router.Options{{All: true}, {All: true}}
+	if c.first != nil {
+		passes = append([]router.Options{*c.first}, passes...)
+	}
+	for _, opt := range passes {
 		d.Sys.PID++
 		d.Clock.Advance(10 * time.Second)
-		if _, err := d.Router().Pass(context.Background(), router.Options{All: true}); err != nil {
+		if _, err := d.Router().Pass(context.Background(), opt); err != nil {
 			return err
 		}
 	}
@@ -186,8 +192,13 @@ func (c *crash) send(from string, draft mailbox.Draft) func() {
 }
 
 // pass routes and remembers what it was told.
-func (c *crash) pass() {
-	_, err := c.Router().Pass(context.Background(), router.Options{All: true, Delivered: func(r router.Result) {
+func (c *crash) pass() { c.route(router.Options{All: true}) }
+
+// park routes as a sender does, who leaves unsynced what may trail.
+func (c *crash) park() { c.route(router.Options{Own: "a-researcher", Park: true}) }
+
+func (c *crash) route(opt router.Options) {
+	opt.Delivered = func(r router.Result) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, f := range r.Fates {
@@ -198,7 +209,8 @@ func (c *crash) pass() {
 				c.told = append(c.told, told{id: r.ID, approval: f.Approval})
 			}
 		}
-	}})
+	}
+	_, err := c.Router().Pass(context.Background(), opt)
 	if err != nil {
 		c.t.Fatal(err)
 	}

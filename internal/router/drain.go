@@ -53,7 +53,7 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 				return d.total, nil // somebody else's pass did it all
 			}
 		}
-		rep, err := d.router.Pass(ctx, Options{Own: d.author.Tag(), Delivered: d.take})
+		rep, err := d.router.Pass(ctx, Options{Own: d.author.Tag(), Park: true, Delivered: d.take})
 		d.total.Wake = append(d.total.Wake, rep.Wake...)
 		d.total.Results = append(d.total.Results, rep.Results...)
 		kind := mail.KindOf(err)

@@ -14,7 +14,7 @@ import (
 // a jump of the wall clock moves them (design §7, debts). Nearly always one
 // look at the hint is enough.
 func (p *pass) overdue() error {
-	boot, mono, _ := p.o.Sys.Boot()
+	boot, mono := p.boot, p.up
 	hint, known := debt.LoadHint(p.o.FS, boot)
 	if known {
 		if jump := debt.Jump(hint, p.now, boot, mono); jump != 0 {

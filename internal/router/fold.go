@@ -29,6 +29,9 @@ type folded struct {
 // foldReceipts takes the owners' receipts into the journal: only surfaced, read
 // and done, and only for mail they really got (design §8).
 func (p *pass) foldReceipts() error {
+	if p.parked != nil {
+		return nil // who settles what is parked folds, too
+	}
 	for _, a := range p.authors() {
 		if a.AID != "" {
 			if err := p.foldFrom(a); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/spool"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // indexes appends one line per delivery to each recipient's index.
@@ -51,7 +52,7 @@ func (j *job) indexLine(d *delivery) mail.IndexLine {
 func (p *pass) indexBox(ds []*delivery) error {
 	box := ds[0].box
 	var lines []mail.IndexLine
-	var fresh []*delivery
+	var fresh, found []*delivery
 	for _, d := range ds {
 		if !d.fresh { // an earlier pass may have got as far as this
 			old, ok, err := box.FindIndex(d.line.ID, spool.Reach)
@@ -60,15 +61,17 @@ func (p *pass) indexBox(ds []*delivery) error {
 			}
 			if ok {
 				d.line = old
+				found = append(found, d)
 				continue
 			}
 		}
 		lines, fresh = append(lines, d.line), append(fresh, d)
 	}
-	if len(lines) == 0 {
-		return nil
+	open := box.OpenIndex
+	if len(lines) > 0 {
+		open = func() (vfs.File, error) { return box.AppendIndex(lines) }
 	}
-	f, err := box.AppendIndex(lines)
+	f, err := open()
 	if err != nil {
 		return err
 	}
@@ -76,7 +79,7 @@ func (p *pass) indexBox(ds []*delivery) error {
 		d.line = lines[i]
 	}
 	listed := p.batch.File(f)
-	for _, d := range fresh {
+	for _, d := range append(fresh, found...) { // whoever wrote what was found may not have synced it
 		d.listed = listed
 	}
 	return nil

@@ -33,8 +33,7 @@ func (p *pass) owe(events []policy.DebtEvent) ([]*spool.Ticket, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	boot, _, _ := p.o.Sys.Boot()
-	if h, ok := debt.LoadHint(p.o.FS, boot); ok {
+	if h, ok := debt.LoadHint(p.o.FS, p.boot); ok {
 		lower := h
 		for _, e := range events {
 			if e.Op == policy.OpOwe || e.Op == policy.OpAgree {

@@ -16,6 +16,9 @@ import (
 // released message goes back into its author's outbox; a fuse is mended
 // (design §13).
 func (p *pass) decisions() error {
+	if none, err := approval.None(p.o.FS); err != nil || none {
+		return err
+	}
 	if _, err := approval.Expire(p.o.FS, p.now); err != nil {
 		return err
 	}

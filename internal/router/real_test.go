@@ -172,6 +172,9 @@ func TestSameCommandAtOnce(t *testing.T) {
 			}
 		}
 	}
+	if _, err := (&router.Router{Office: open()}).Pass(t.Context(), router.Options{All: true}); err != nil { // what is parked
+		t.Error(err)
+	}
 	l, err := officetest.Check(open())
 	if err != nil || len(l.Messages) != 10 {
 		t.Errorf("%d messages, %v", len(l.Messages), err)

@@ -25,22 +25,9 @@ func (p *pass) record(jobs []*job) error {
 	}
 	p.indexes(jobs)
 	p.archive(jobs)
-	chained := map[string]transcript.Intent{}
-	var records []journal.Record
-	var debts []policy.DebtEvent
-	for _, j := range jobs {
-		if err := p.sayAdopted(j); err != nil {
-			return err
-		}
-		if err := p.notices(j); err != nil {
-			return err
-		}
-		p.journalJob(j)
-		if err := p.prepareSections(j, chained); err != nil {
-			return err
-		}
-		records = append(records, j.records...)
-		debts = append(debts, j.debts(p.now)...)
+	records, debts, err := p.journalRound(jobs)
+	if err != nil {
+		return err
 	}
 	owed, err := p.owe(debts)
 	if err != nil {
@@ -62,21 +49,36 @@ func (p *pass) record(jobs []*job) error {
 	return nil
 }
 
+// journalRound says what a round did: in the journal, in the ledger, and in
+// notices, which it puts into the office's outbox.
+func (p *pass) journalRound(jobs []*job) (records []journal.Record, debts []policy.DebtEvent, err error) {
+	chained := map[string]transcript.Intent{}
+	for _, j := range jobs {
+		if err := p.sayAdopted(j); err != nil {
+			return nil, nil, err
+		}
+		if err := p.notices(j); err != nil {
+			return nil, nil, err
+		}
+		p.journalJob(j)
+		if err := p.prepareSections(j, chained); err != nil {
+			return nil, nil, err
+		}
+		records = append(records, j.records...)
+		debts = append(debts, j.debts(p.now)...)
+	}
+	return records, debts, nil
+}
+
 // copies makes the office's own copy of every message (design §3).
 func (p *pass) copies(jobs []*job) (must []*spool.Ticket, err error) {
-	made := ""
 	for _, j := range jobs {
+		month := office.MessagesDir + "/" + j.msg.ID.Month()
 		if j.copied {
+			must = append(must, p.batch.Dir(p.o.FS, month)) // whoever copied it may not have synced that
 			continue
 		}
-		month := office.MessagesDir + "/" + j.msg.ID.Month()
-		if month != made {
-			if err := p.makeMonth(month); err != nil {
-				return nil, err
-			}
-			made = month
-		}
-		if err := spool.CopyTo(p.o.FS, month, spool.FileName(j.msg.ID), j.source()); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := p.copy(month, j); err != nil {
 			return nil, err
 		}
 		must = append(must, p.batch.Dir(p.o.FS, month))
@@ -84,13 +86,20 @@ func (p *pass) copies(jobs []*job) (must []*spool.Ticket, err error) {
 	return must, nil
 }
 
-func (p *pass) makeMonth(month string) error {
-	err := p.o.FS.Mkdir(month, 0o700)
+// copy makes one copy, and the first one of its month the directory.
+func (p *pass) copy(month string, j *job) error {
+	err := spool.CopyTo(p.o.FS, month, spool.FileName(j.msg.ID), j.source())
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := p.o.FS.Mkdir(month, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := p.o.FS.SyncDir(office.MessagesDir); err != nil {
+			return err
+		}
+		err = spool.CopyTo(p.o.FS, month, spool.FileName(j.msg.ID), j.source())
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil
-	}
-	if err == nil {
-		err = p.o.FS.SyncDir(office.MessagesDir)
 	}
 	return err
 }

@@ -23,6 +23,7 @@ func (p *pass) redo() error {
 	if err != nil {
 		return err
 	}
+	p.mendIndexes(pending)
 	for _, r := range pending {
 		switch r.Event {
 		case journal.Adopted, journal.Bounced, journal.Escalated, journal.Deferred:
@@ -46,6 +47,13 @@ func (p *pass) redo() error {
 	if p.rep.Repaired == 0 {
 		return nil
 	}
+	for _, in := range p.ends {
+		if err := transcript.Trim(p.o.FS, in); err != nil {
+			if err := p.unrecoverable(journal.Record{Event: journal.Transcript, File: in.File}, err); err != nil {
+				return err
+			}
+		}
+	}
 	if err := p.batch.Flush(); err != nil {
 		return err
 	}
@@ -53,15 +61,40 @@ func (p *pass) redo() error {
 	return p.settle()
 }
 
+// redone reports whether redo has anything to do for a record.
+func redone(r journal.Record) bool {
+	switch r.Event {
+	case journal.Adopted, journal.Bounced, journal.Escalated, journal.Deferred, journal.Delivered, journal.Transcript:
+		return true
+	}
+	return false
+}
+
+// mendIndexes cuts off what a crash has torn of the lines that nobody had
+// synced, before any is written again. A mailbox that can't be mended is found
+// broken by redoLine.
+func (p *pass) mendIndexes(pending []journal.Record) {
+	first := map[string]uint64{}
+	for _, r := range pending {
+		if r.Event == journal.Delivered && (first[r.AID] == 0 || r.Seq < first[r.AID]) {
+			first[r.AID] = r.Seq
+		}
+	}
+	for aid, seq := range first {
+		if e, ok := p.reg.EntryByAID(aid); ok {
+			if box, err := p.o.Box(e); err == nil {
+				if f, err := box.MendIndex(seq); err == nil && f != nil {
+					p.batch.File(f)
+				}
+			}
+		}
+	}
+}
+
 // message finds the text of a journalled message wherever a crash left it.
 func (p *pass) message(r journal.Record) (*mail.Message, spool.Source, error) {
 	try := []spool.Source{{FS: p.o.FS, Path: office.MessagePath(r.ID)}}
-	author := p.o.SystemAuthor(r.From)
-	if e, ok := p.reg.Entry(r.From); ok {
-		if a, err := p.o.Author(e); err == nil {
-			author = a
-		}
-	}
+	author := p.authorOf(r.From)
 	for _, dir := range []string{spool.Outbox, spool.Sent, spool.Failed} {
 		try = append(try, spool.Source{FS: author.Box.FS, Path: author.Box.Path(dir, spool.FileName(r.ID))})
 	}
@@ -178,6 +211,7 @@ func (p *pass) redoSection(r journal.Record) error {
 	if outcome == transcript.Cut || outcome == transcript.Short {
 		return p.rewriteSection(r, render)
 	}
+	p.ended(in)
 	return transcript.Sync(p.o.FS, in)
 }
 
@@ -202,7 +236,18 @@ func (p *pass) rewriteSection(r journal.Record, render func() ([]byte, error)) e
 	if err := transcript.Append(p.o.FS, in, text); err != nil {
 		return err
 	}
+	p.ended(in)
 	return transcript.Sync(p.o.FS, in)
+}
+
+// ended notes the last section of each transcript that was redone.
+func (p *pass) ended(in transcript.Intent) {
+	if p.ends == nil {
+		p.ends = map[string]transcript.Intent{}
+	}
+	if p.ends[in.File].End() < in.End() {
+		p.ends[in.File] = in
+	}
 }
 
 // unrecoverable says in the journal what could not be restored, so that it

@@ -29,6 +29,7 @@ import (
 	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
+	"github.com/postroom/postroom/internal/transcript"
 )
 
 const (
@@ -68,6 +69,9 @@ type Options struct {
 	// so that the trailing work of many is done together. For a router that runs
 	// all the time; 0 for everybody else. Bodies are left out of its report.
 	Linger time.Duration
+	// Park lets the pass leave unsynced what may trail, if the machine can tell
+	// one boot from another. For a sender's own pass.
+	Park bool
 	// Delivered is called with each message as soon as its inbox entries are
 	// durable, before the trailing work. It may be nil.
 	Delivered func(Result)
@@ -98,12 +102,16 @@ type pass struct {
 	// problems are what went wrong with single mailboxes, by author: nobody
 	// else's mail waits for them.
 	problems map[string]error
-	locked   map[string]bool // authors who hold their mailbox lock
-	steps    int             // how much has moved in this pass
-	wrote    bool            // the pass itself put mail into an outbox
-	looked   []office.Author // whose outboxes this pass looks at
-	share    int             // what one outbox contributes to a look
-	beside   bool            // records are being written: stamped messages only
+	locked   map[string]bool              // authors who hold their mailbox lock
+	steps    int                          // how much has moved in this pass
+	wrote    bool                         // the pass itself put mail into an outbox
+	looked   []office.Author              // whose outboxes this pass looks at
+	share    int                          // what one outbox contributes to a look
+	beside   bool                         // records are being written: stamped messages only
+	boot     string                       // of the machine; "" if it can't be told
+	up       time.Duration                // since then
+	parked   *parked                      // what is written and not synced; nil: nothing
+	ends     map[string]transcript.Intent // the last sections that redo found or wrote, by transcript
 }
 
 // file names one file of a mailbox, by its author's tag and its path there.
@@ -137,18 +145,19 @@ func (r *Router) begin(opt Options) (*pass, error) {
 		return nil, err
 	}
 	now := o.Sys.Now().UTC()
-	j, err := journal.Open(o.FS, now)
+	boot, up, _ := o.Sys.Boot()
+	j, err := journal.Resume(o.FS, now, boot)
 	if err != nil {
 		return nil, err
 	}
-	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt,
+	return &pass{Router: r, o: o, reg: reg, journal: j, batch: o.Sys.Batch(), now: now, opt: opt, boot: boot, up: up,
 		recent: map[mail.ID]*mail.Message{}, seen: map[string][]policy.Seen{}, history: map[string][]policy.Seen{}, share: perOutbox, wake: map[string]bool{}, blown: map[approval.FuseKey]mail.ID{},
 		skip: map[file]bool{}, problems: map[string]error{}, locked: map[string]bool{}}, nil
 }
 
 func (p *pass) run(ctx context.Context) error {
 	defer p.reportWakes()
-	if err := p.redo(); err != nil {
+	if err := p.resume(); err != nil {
 		return err
 	}
 	steps := []func() error{
@@ -272,7 +281,11 @@ func (p *pass) round(ctx context.Context, authors []office.Author) (found int, e
 
 // finish does for delivered messages what may trail.
 func (p *pass) finish(jobs []*job) error {
-	for _, step := range []func([]*job) error{p.record, p.transcribe, p.retire} {
+	steps := []func([]*job) error{p.record, p.transcribe, p.retire}
+	if p.parkable(jobs) {
+		steps = []func([]*job) error{p.park}
+	}
+	for _, step := range steps {
 		if err := step(jobs); err != nil {
 			return err
 		}
@@ -284,7 +297,7 @@ func (p *pass) finish(jobs []*job) error {
 // pass.
 func (p *pass) count(jobs []*job) {
 	for _, j := range jobs {
-		if j.retired {
+		if j.retired || j.parked {
 			p.steps++
 		} else {
 			p.putOff(j)
@@ -293,12 +306,16 @@ func (p *pass) count(jobs []*job) {
 }
 
 // settle marks that everything before it is done, so that the next lease
-// holder has nothing to redo. Not synced: redoing is harmless.
+// holder has nothing to redo; or, as long as something is parked, that all of it
+// is written. Not synced: redoing is harmless.
 func (p *pass) settle() error {
 	if !p.touched {
 		return nil
 	}
 	p.touched = false
+	if p.parked != nil {
+		return p.journal.Append(p.parked.record(p.boot, p.now))
+	}
 	return p.journal.Append(journal.Record{At: p.now, Event: journal.Settled})
 }
 

@@ -53,7 +53,12 @@ func (p *pass) prepareSections(j *job, chained map[string]transcript.Intent) err
 
 // transcribe appends the sections, now that the journal knows of them.
 func (p *pass) transcribe(jobs []*job) error {
-	var done []transcript.Intent
+	done, err := p.appendSections(jobs)
+	return errors.Join(err, transcript.Sync(p.o.FS, done...))
+}
+
+// appendSections writes the sections, unsynced, and returns those that are there.
+func (p *pass) appendSections(jobs []*job) (done []transcript.Intent, err error) {
 	var errs []error
 	for _, j := range jobs {
 		for _, s := range j.sections {
@@ -64,5 +69,5 @@ func (p *pass) transcribe(jobs []*job) error {
 			done = append(done, s.intent)
 		}
 	}
-	return errors.Join(append(errs, transcript.Sync(p.o.FS, done...))...)
+	return done, errors.Join(errs...)
 }

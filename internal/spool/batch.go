@@ -26,6 +26,7 @@ type dirKey struct {
 type Ticket struct {
 	Err  error
 	sync func() error
+	file vfs.File // to be closed, or nil
 }
 
 // Dir asks for a directory's entries; each directory is synced once.
@@ -44,13 +45,15 @@ func (b *Batch) Dir(fsys vfs.FS, dir string) *Ticket {
 
 // File asks for a file's data and closes it.
 func (b *Batch) File(f vfs.File) *Ticket {
-	return b.add(func() error {
+	t := b.add(func() error {
 		err := f.Sync()
 		if cerr := f.Close(); err == nil {
 			err = cerr
 		}
 		return err
 	})
+	t.file = f
+	return t
 }
 
 // Do asks for anything else that ends in a sync.
@@ -60,6 +63,17 @@ func (b *Batch) add(sync func() error) *Ticket {
 	t := &Ticket{sync: sync}
 	b.tickets = append(b.tickets, t)
 	return t
+}
+
+// Leave forgets what was asked for since the last Flush, unsynced, and closes
+// the files: somebody else makes it durable later.
+func (b *Batch) Leave() {
+	for _, t := range b.tickets {
+		if t.file != nil {
+			t.Err = t.file.Close()
+		}
+	}
+	b.tickets, b.dirs = nil, nil
 }
 
 // Flush syncs everything asked for since the last Flush and returns the first

@@ -66,6 +66,34 @@ func Recover(fsys vfs.FS, in Intent, section func() ([]byte, error)) (Outcome, e
 	return Cut, nil
 }
 
+// Trim cuts off what stands behind in, the last section of its file that the
+// journal knows of, and keeps it beside the file: the crash that took its record
+// left its message in an outbox, which is going to have it written anew.
+func Trim(fsys vfs.FS, in Intent) error {
+	f, size, err := open(fsys, in.File, os.O_RDWR)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	defer f.Close()
+	if size <= in.End() {
+		return nil
+	}
+	behind := Intent{File: in.File, Offset: in.End()}
+	if err = setAside(fsys, f, behind, size); err == nil {
+		err = f.Truncate(behind.Offset)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return failure("recover transcript", in.File, mail.KindStore, err, "")
+	}
+	return nil
+}
+
 // setAside keeps what a cut takes along, in transcripts/.cut-<file>-<n>.
 func setAside(fsys vfs.FS, f vfs.File, in Intent, size int64) error {
 	tail, err := readRange(f, in.Offset, size-in.Offset)
