@@ -20,6 +20,7 @@ type Journal struct {
 	size int64    // good bytes in file
 	// opened is the end of the file as Open found it, nil once anything follows.
 	opened []byte
+	mark   Record // that opened begins with, if that is one
 	head   Head
 
 	boot     string // see Resume
@@ -84,17 +85,17 @@ func (j *Journal) openFile(name string, flag int) error {
 // settleTail finds the head in the newest file that has one and cuts off what
 // is torn in the newest file.
 func (j *Journal) settleTail(names []string, now time.Time) error {
-	tail, off, err := tailOf(j.file, j.size, j.boot)
+	tail, off, mark, err := markedTail(j.file, j.size, j.boot)
 	if err != nil {
 		return err
 	}
-	good, head := goodLines(tail)
-	j.head, j.opened = head, tail[:good]
+	good, head := goodAfter(tail, mark)
+	j.head, j.opened, j.mark = head, tail[:good], mark
 	// Whoever wrote what follows the last settled record may not have synced it,
 	// nor the name of a file that has none.
 	first := bytes.IndexByte(j.opened, '\n') + 1
-	marked := first > 0 && bytes.Contains(j.opened[:first], settledMark)
-	j.unsynced, j.dirty = good > 0 && (good > first || !marked), off == 0 && good > 0 && !marked
+	settled := mark.Event == Settled
+	j.unsynced, j.dirty = good > first || !settled && good > 0, off == 0 && good > 0 && !settled
 	if end := off + int64(good); end < j.size {
 		if err := j.cut(tail[good:], end, now); err != nil {
 			return err

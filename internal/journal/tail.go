@@ -28,56 +28,70 @@ const bootKey = "boot"
 // tailOf returns the end of a file from its last settled record on, or from one
 // that was parked in this boot, or all of it, and the offset where that begins.
 func tailOf(f vfs.File, size int64, boot string) (tail []byte, off int64, err error) {
+	tail, off, _, err = markedTail(f, size, boot)
+	return tail, off, err
+}
+
+// markedTail is tailOf with the record that the tail begins with; zero if that
+// is no mark.
+func markedTail(f vfs.File, size int64, boot string) (tail []byte, off int64, mark Record, err error) {
 	for n := int64(tailChunk); ; n *= 4 {
 		off = max(0, size-n)
 		buf := make([]byte, size-off)
 		if got, err := f.ReadAt(buf, off); err != nil && (err != io.EOF || got < len(buf)) {
-			return nil, 0, err
+			return nil, 0, mark, err
 		}
-		at, found := lastMark(buf, settledMark, func(r Record) bool { return r.Event == Settled })
+		at, mark, found := lastMark(buf, settledMark, func(r Record) bool { return r.Event == Settled })
 		if boot != "" {
-			parked, some := lastMark(buf, parkedMark, func(r Record) bool { return r.Event == Parked && r.Detail[bootKey] == boot })
-			if some && (!found || parked > at) {
-				at, found = parked, true
+			later := max(at, 0)
+			if in, parked, some := lastMark(buf[later:], parkedMark, func(r Record) bool { return r.Event == Parked && r.Detail[bootKey] == boot }); some {
+				at, mark, found = later+in, parked, true
 			}
 		}
 		if found {
-			return buf[at:], off + int64(at), nil
+			return buf[at:], off + int64(at), mark, nil
 		}
 		if off == 0 {
-			return buf, 0, nil
+			return buf, 0, Record{}, nil
 		}
 	}
 }
 
 // lastMark finds the line of the last record that is whole, holds mark and is
 // the one.
-func lastMark(buf, text []byte, is func(Record) bool) (at int, found bool) {
+func lastMark(buf, text []byte, is func(Record) bool) (at int, mark Record, found bool) {
 	for end := len(buf); ; {
-		mark := bytes.LastIndex(buf[:end], text)
-		if mark < 0 {
-			return 0, false
+		hit := bytes.LastIndex(buf[:end], text)
+		if hit < 0 {
+			return 0, mark, false
 		}
-		at = bytes.LastIndexByte(buf[:mark], '\n') + 1
-		if n := bytes.IndexByte(buf[mark:], '\n'); n >= 0 {
-			if r, err := parseLine(buf[at : mark+n]); err == nil && is(r) {
-				return at, true
+		at = bytes.LastIndexByte(buf[:hit], '\n') + 1
+		if n := bytes.IndexByte(buf[hit:], '\n'); n >= 0 {
+			if r, err := parseLine(buf[at : hit+n]); err == nil && is(r) {
+				return at, r, true
 			}
 		}
-		end = mark
+		end = hit
 	}
 }
 
 // goodLines returns the length of the whole, readable, chained records that b
 // begins with, and the last one's head. What a failed write left behind may
 // look whole, but it does not follow.
-func goodLines(b []byte) (n int, head Head) {
+func goodLines(b []byte) (n int, head Head) { return goodAfter(b, Record{}) }
+
+// goodAfter is goodLines where the first line was read already, if mark has a
+// number.
+func goodAfter(b []byte, mark Record) (n int, head Head) {
 	for {
 		i := bytes.IndexByte(b[n:], '\n')
 		if i < 0 {
 			return n, head
 		}
-		r, err := parseLine(b[n : n+i])
+		r, err := mark, error(nil)
+		if n > 0 || mark.N == 0 {
+			r, err = parseLine(b[n : n+i])
+		}
 		if err != nil || n > 0 && (r.N != head.N+1 || r.Prev != head.Hash) {
 			return n, head
 		}
@@ -177,13 +191,12 @@ func setAside(fsys vfs.FS, file string, torn []byte) (string, error) {
 // Parked returns the last parked record of this boot (see Resume) and what
 // follows it; false if something was settled since, or nothing parked.
 func (j *Journal) Parked() (mark Record, after []Record, ok bool) {
-	line, rest, _ := bytes.Cut(j.opened, []byte("\n"))
-	mark, err := parseLine(line)
-	if err != nil || mark.Event != Parked || j.boot == "" || mark.Detail[bootKey] != j.boot {
+	if j.opened == nil || j.mark.Event != Parked {
 		return Record{}, nil, false
 	}
+	_, rest, _ := bytes.Cut(j.opened, []byte("\n"))
 	after, settled := unsettledOf(rest)
-	return mark, after, !settled
+	return j.mark, after, !settled
 }
 
 // LastParked is Parked for who does not hold the lease: it reads, and cuts
@@ -202,9 +215,8 @@ func LastParked(fsys vfs.FS, boot string) (Record, bool) {
 	if err != nil {
 		return Record{}, false
 	}
-	tail, _, err := tailOf(f, fi.Size(), boot)
-	mark, _, ok := (&Journal{boot: boot, opened: tail}).Parked()
-	return mark, ok && err == nil
+	_, _, mark, err := markedTail(f, fi.Size(), boot)
+	return mark, err == nil && mark.Event == Parked
 }
 
 // Unsettled returns the records after the last settled one, oldest first,

@@ -4,6 +4,11 @@ package router_test
 
 import (
 	"testing"
+
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/officetest"
+	"github.com/postroom/postroom/internal/router"
 )
 
 // The files that messages from researcher to coder are parked in.
@@ -47,4 +52,15 @@ func TestCrashParkedTwo(t *testing.T) {
 			c.watch(c.send("researcher", item("1")), c.park, c.send("researcher", item("2")), c.park)
 		})
 	}
+}
+
+// TestCrashParkedThenSender: after the crash a sender is first, who parks again.
+func TestCrashParkedThenSender(t *testing.T) {
+	t.Parallel()
+	c := parking(t, 2, parkedCopies)
+	c.between = func(d *officetest.Desk) {
+		d.Send("coder", mailbox.Draft{To: []string{"researcher"}, Act: mail.Inform, Subject: "Late", Body: "I am."})
+	}
+	c.first = &router.Options{Own: "a-coder", Park: true}
+	c.watch(c.send("researcher", item("1")), c.park)
 }
