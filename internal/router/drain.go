@@ -29,7 +29,7 @@ const (
 // whoever holds the lease does. report gets each message once. The error says
 // why messages are left; they are in the outbox and safe.
 func (r *Router) Drain(ctx context.Context, author office.Author, msgs []*mail.Message, report func(Result)) (Report, error) {
-	d := &drain{router: r, author: author, left: map[mail.ID]*mail.Message{}, report: report}
+	d := &drain{router: r, author: author, left: map[mail.ID]*mail.Message{}, boxes: map[string]spool.Box{}, report: report}
 	for _, m := range msgs {
 		d.left[m.ID] = m
 	}
@@ -43,12 +43,13 @@ type drain struct {
 	report func(Result)
 	total  Report
 	waited time.Duration
-	looked time.Duration // of the waiting, when look was called last
+	looked time.Duration        // of the waiting, when look was called last
+	boxes  map[string]spool.Box // of recipients, by aid; zero where there is none
 }
 
 func (d *drain) run(ctx context.Context) (Report, error) {
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		if d.waited > 0 && d.gone() {
+		if d.waited > 0 && d.moved() {
 			if err := d.look(false); err == nil && len(d.left) == 0 {
 				return d.total, nil // somebody else's pass did it all
 			}
@@ -57,7 +58,7 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 		d.total.Wake = append(d.total.Wake, rep.Wake...)
 		d.total.Results = append(d.total.Results, rep.Results...)
 		kind := mail.KindOf(err)
-		if kind == mail.KindBusy && d.waited < d.looked+lookEvery && !d.gone() {
+		if kind == mail.KindBusy && d.waited < d.looked+lookEvery && !d.moved() {
 			// Many wait for one: what nobody has retired is looked for now and then.
 		} else if ferr := d.look(false); ferr != nil && err == nil { // whatever stopped our pass, somebody else's may have done it
 			err = ferr
@@ -80,15 +81,43 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 	}
 }
 
-// gone reports whether any of the messages has left the outbox.
-func (d *drain) gone() bool {
+// moved reports whether any of the messages has left the outbox, or is with the
+// first of its recipients: whoever holds the lease may leave it in the outbox
+// long after that.
+func (d *drain) moved() bool {
 	b := d.author.Box
-	for id := range d.left {
+	for id, m := range d.left {
 		if _, err := b.FS.Lstat(b.Path(spool.Outbox, spool.FileName(id))); errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
+		if box, ok := d.recipient(m); ok {
+			if _, err := box.FS.Lstat(box.Path(spool.Inbox, spool.FileName(id))); err == nil {
+				return true
+			}
+		}
 	}
 	return false
+}
+
+// recipient is the mailbox of the first of a message's recipients.
+func (d *drain) recipient(m *mail.Message) (spool.Box, bool) {
+	if m.Envelope == nil || len(m.Envelope.Recipients) == 0 {
+		return spool.Box{}, false
+	}
+	aid := m.Envelope.Recipients[0]
+	if box, known := d.boxes[aid]; known {
+		return box, box.FS != nil
+	}
+	var box spool.Box
+	if reg, err := d.router.Office.Book(); err == nil {
+		if e, ok := reg.EntryByAID(aid); ok {
+			if found, err := d.router.Office.Box(e); err == nil {
+				box = found
+			}
+		}
+	}
+	d.boxes[aid] = box
+	return box, box.FS != nil
 }
 
 // take reports what a pass of our own did.

@@ -48,13 +48,17 @@ func deliver(d *officetest.Desk, from, to, body string) error {
 // who waits, and then lets it go on or die.
 func TestHolderStopped(t *testing.T) {
 	t.Parallel()
-	for _, dies := range []bool{false, true} {
-		t.Run(fmt.Sprintf("dies %v", dies), func(t *testing.T) {
+	for i := range 4 {
+		dies, opt := i%2 == 1, router.Options{All: true}
+		if i > 1 {
+			opt = router.Options{Own: "a-researcher", Park: true}
+		}
+		t.Run(fmt.Sprintf("dies %v, parks %v", dies, opt.Park), func(t *testing.T) {
 			t.Parallel()
 			for n := 1; ; n++ {
 				d := officetest.NewDesk(t, "researcher", "coder", "tester")
 				d.Send("researcher", mailbox.Draft{To: []string{"coder"}, Act: mail.Request, Subject: "News", Body: "Lunch."})
-				calls, err := stopAt(d, n, dies)
+				calls, err := stopAt(d, n, dies, opt)
 				if err == nil {
 					err = once(d, 2)
 				}
@@ -72,11 +76,12 @@ func TestHolderStopped(t *testing.T) {
 
 // stopAt has one process route and stops it before its n-th call until another
 // one has sent and begun to wait.
-func stopAt(d *officetest.Desk, n int, dies bool) (calls int, err error) {
+func stopAt(d *officetest.Desk, n int, dies bool, opt router.Options) (calls int, err error) {
 	holder := *d
 	f := &vfs.Fault{}
 	holder.Fault = f
 	holder.Sys = officetest.System(d.Clock, holder.Open)
+	holder.Sys.Boot = d.Sys.Boot
 	stopped, goOn, done := make(chan bool, 1), make(chan bool), make(chan bool)
 	f.Before(func(c vfs.Call) {
 		if c.N == n {
@@ -89,7 +94,7 @@ func stopAt(d *officetest.Desk, n int, dies bool) (calls int, err error) {
 	}
 	go func() {
 		defer close(done)
-		tryPass(&holder, router.Options{All: true})
+		tryPass(&holder, opt)
 	}()
 	select {
 	case <-stopped:
