@@ -64,3 +64,11 @@ func TestCrashParkedThenSender(t *testing.T) {
 	c.first = &router.Options{Own: "a-coder", Park: true}
 	c.watch(c.send("researcher", item("1")), c.park)
 }
+
+// TestCrashParkedThree: of three lines that nobody synced the last may be whole
+// and one before it torn, which no reader of the last line would see.
+func TestCrashParkedThree(t *testing.T) {
+	t.Parallel()
+	c := parking(t, 3, parkedSection, parkedCopies, parkedJournal)
+	c.watch(c.send("researcher", item("1")), c.park, c.send("researcher", item("2")), c.park, c.send("researcher", item("3")), c.park)
+}
