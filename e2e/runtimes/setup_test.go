@@ -98,6 +98,26 @@ func TestInstall(t *testing.T) {
 	})
 }
 
+// Settings of a project are written where the CLI looks for them.
+func TestInstallProject(t *testing.T) {
+	t.Parallel()
+	on(t, "claude", func(t *testing.T, c cli) {
+		u := newUser(t, stubmodel.Rules(stubmodel.Rule{Then: stubmodel.Say("good morning")}))
+		s := u.sit("coder", c)
+		s.dir = filepath.Join(s.dir, "deep")
+		must(t, os.Mkdir(s.dir, 0o755))
+		u.places[c.name] = append(u.places[c.name], s.dir)
+		c.configure(s)
+		s.join("--runtime", c.name)
+		if r := s.run(s.dir, u.env, given.Programs+"/post", "install", c.name, "--scope", "project", "--no-mcp", "--office", s.office); r.exit != 0 {
+			t.Fatalf("%v", r)
+		}
+		term := s.open()
+		term.prompt("hello")
+		s.heard()
+	})
+}
+
 // With the CLI's own permission rules, the mail verbs and tools run unasked, and
 // other commands of post do not.
 func TestInstallAllows(t *testing.T) {

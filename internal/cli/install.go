@@ -96,11 +96,15 @@ func (in *installing) begin(e *Env) error {
 	if !filepath.IsAbs(home) {
 		return &mail.Error{Op: "find your home directory", Kind: mail.KindStore, Err: errors.New("HOME is not set"), Hint: "set it"}
 	}
-	in.place = install.Place{Home: filepath.Clean(home), Repo: repository(identity.Absolute(e.Dir, ".")), Getenv: e.Getenv, Exists: exists}
+	in.place = install.Place{Home: filepath.Clean(home), Getenv: e.Getenv, Exists: exists}
+	in.stand(identity.Absolute(e.Dir, "."))
 	post, err := e.postProgram()
 	in.post = post
 	return err
 }
+
+// stand says in which directory the runtime is started.
+func (in *installing) stand(dir string) { in.place.Dir, in.place.Repo = dir, repository(dir) }
 
 // repository is the directory of the repository that dir lies in, else dir.
 func repository(dir string) string {

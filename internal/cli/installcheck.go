@@ -102,7 +102,7 @@ func (e *Env) runtimeFaults(runtime, workspace string) (is bool, wrong []doctor.
 	if !slices.Contains(install.Runtimes(), runtime) || in.begin(e) != nil {
 		return true, nil // nothing can be said
 	}
-	in.place.Repo = repository(workspace)
+	in.stand(workspace)
 	s, err := in.state(context.Background(), e, runtime)
 	if err != nil {
 		return true, nil

@@ -50,6 +50,7 @@ func (in *installing) notes(e *Env, runtime string, r *installReport) {
 	if in.scope == string(install.Project) {
 		note("the settings name " + in.post + ", which others may not have: think before you commit them")
 		if runtime == "claude" {
+			note("Claude Code reads them only when it is started in " + in.place.Dir)
 			note("Claude Code asks once whether to use the MCP server of this repository")
 		}
 		if runtime == "codex" {

@@ -16,7 +16,7 @@ func claude(scope Scope, p Place, w Wish) []Target {
 	}
 	lock := servers + ".lock"
 	if scope == Project {
-		settings, servers, lock = filepath.Join(p.Repo, ".claude", "settings.json"), filepath.Join(p.Repo, ".mcp.json"), ""
+		settings, servers, lock = filepath.Join(p.Dir, ".claude", "settings.json"), filepath.Join(p.Dir, ".mcp.json"), ""
 	}
 	rules := []string{}
 	for _, v := range mailVerbs() {

@@ -14,7 +14,7 @@ func gemini(scope Scope, p Place, w Wish) []Target {
 func qwen(scope Scope, p Place, w Wish) []Target {
 	path := filepath.Join(p.config("QWEN_HOME", ".qwen"), "settings.json")
 	if scope == Project {
-		path = filepath.Join(p.Repo, ".qwen", "settings.json")
+		path = filepath.Join(p.Dir, ".qwen", "settings.json")
 	}
 	return []Target{{Path: path, Comments: true, pieces: geminiLike("qwen", w,
 		[]event{{"SessionStart", 10000, false}, {"UserPromptSubmit", 10000, false}, {"PostToolUse", 10000, false},
@@ -22,11 +22,11 @@ func qwen(scope Scope, p Place, w Wish) []Target {
 }
 
 // inner is DIR/settings.json in the home, which a variable may name, or in the
-// repository.
+// directory where it is started.
 func (p Place) inner(scope Scope, variable, dir string) string {
 	base := p.config(variable)
 	if scope == Project {
-		base = p.Repo
+		base = p.Dir
 	}
 	return filepath.Join(base, dir, "settings.json")
 }

@@ -23,6 +23,7 @@ const (
 type Place struct {
 	Home   string // the user's home directory, absolute
 	Repo   string // the repository's directory, absolute; for Project
+	Dir    string // the directory in which the runtime is started: some look only there
 	Getenv func(string) string
 	Exists func(path string) bool // for settings that may have one of two names; nil: none does
 }

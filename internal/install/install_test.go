@@ -8,7 +8,7 @@ import (
 )
 
 func place() Place {
-	return Place{Home: "/home/ann", Repo: "/src/app", Getenv: func(string) string { return "" }}
+	return Place{Home: "/home/ann", Repo: "/src/app", Dir: "/src/app/deep", Getenv: func(string) string { return "" }}
 }
 
 func wish() Wish { return Wish{Post: "/opt/bin/post", Allow: true, MCP: true, Hooks: true} }
