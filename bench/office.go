@@ -23,6 +23,7 @@ func (b *bench) build() error {
 	}{{&b.post, "post", "./cmd/post"}, {&b.postd, "postd", "./cmd/postd"}, {&b.hello, "hello", "./bench/ref/hello"}, {&b.sender, "sender", "./bench/ref/sender"}} {
 		*p.to = filepath.Join(bin, p.name)
 		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", *p.to, p.pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // else the loader of shared libraries is measured
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w: %s", p.pkg, err, out)
 		}
