@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"time"
 
@@ -151,14 +150,13 @@ func claudeFrame(text string) ([]byte, error) {
 }
 
 func writeSocket(ctx context.Context, path string, data []byte) error {
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", path)
+	conn, err := dialUnix(path)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	if end, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(end); err != nil {
+		if err := conn.SetWriteDeadline(end); err != nil {
 			return err
 		}
 	}
