@@ -57,10 +57,14 @@ func (w woken) atPrompt() {
 // hooked writes the hooks that post install writes, without some.
 func (s *seat) hooked(without ...string) {
 	events := []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "Stop", "Notification", "PermissionRequest", "FileChanged", "SessionEnd"}
-	dir, file := ".claude", "settings.json"
+	base, dir, file := s.home, ".claude", "settings.json"
 	if s.cli.name == "codex" {
 		events = []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PermissionRequest", "Interrupt", "SessionEnd"}
 		dir, file = ".codex", "hooks.json"
+	}
+	if s.cli.name == "qwen" {
+		events = []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Notification", "SessionEnd"}
+		base, dir = s.dir, ".qwen"
 	}
 	hooks := map[string]any{}
 	for _, event := range events {
@@ -71,6 +75,9 @@ func (s *seat) hooked(without ...string) {
 		if event == "FileChanged" {
 			one["asyncRewake"] = true
 		}
+		if s.cli.name == "qwen" { // milliseconds
+			one["timeout"] = 10000
+		}
 		if event == "Interrupt" {
 			one["timeout"] = 3
 		}
@@ -78,12 +85,17 @@ func (s *seat) hooked(without ...string) {
 	}
 	raw, err := json.Marshal(map[string]any{"hooks": hooks})
 	must(s.t, err)
-	write(s.t, string(raw), s.home, dir, file)
+	write(s.t, string(raw), base, dir, file)
 }
 
 // presence waits until the agent's session says that it is in a state.
 func (w woken) presence(state string) {
 	w.t.Helper()
+	w.t.Cleanup(func() {
+		if raw, err := os.ReadFile(w.office + "/agents/coder/presence.json"); w.t.Failed() {
+			w.t.Logf("presence: %s %v", raw, err)
+		}
+	})
 	until(w.t, "presence "+state, func() bool {
 		raw, err := os.ReadFile(w.office + "/agents/coder/presence.json")
 		return err == nil && strings.Contains(string(raw), `"state":"`+state+`"`)
@@ -192,6 +204,33 @@ func TestIdleWake(t *testing.T) {
 	})
 }
 
+// Qwen Code reads its input file, and the sender is told when the turn began.
+func TestWakeByInputFile(t *testing.T) {
+	t.Parallel()
+	on(t, "qwen", func(t *testing.T, c cli) {
+		u := newUser(t, goodMorning())
+		file := u.root + "/work/input.jsonl"
+		write(t, "", file)
+		s := u.sit("coder", c)
+		s.hooked()
+		s.join("--runtime", c.name, "--notify", c.name+":"+file)
+		w := woken{s.open("--input-file", file)}
+		w.prompt("good morning")
+		w.shows("hello there")
+		w.atPrompt()
+		start := time.Now()
+		r := w.send("a subject")
+		if r.exit != 0 || !strings.Contains(r.out, "notified: qwen") {
+			t.Fatalf("%v", r)
+		}
+		u.await("the wake", func(r stubmodel.Request) bool { return r.Agent == "coder" && r.NewestHas("Postroom: 1 new message") })
+		t.Logf("the sender knew after %v, the model had the wake after %v", r.took, time.Since(start))
+		if n := w.wakes(); n != 1 {
+			t.Errorf("%d wakes", n)
+		}
+	})
+}
+
 // Claude Code whose inbox takes nothing: its own hook sees the mailbox change.
 func TestWakeWithoutSocket(t *testing.T) {
 	t.Parallel()
@@ -292,7 +331,11 @@ func TestWakeWaitsForDialog(t *testing.T) {
 				if n := w.wakes(); n != 0 {
 					t.Errorf("%d wakes", n)
 				}
-				w.keys("Enter") // the first answer is yes
+				until(t, "the answer, which is yes", func() bool { // a key too close behind the question is not taken
+					w.keys("Enter")
+					time.Sleep(300 * time.Millisecond)
+					return !strings.Contains(strings.ToLower(w.screen()), "esc to cancel")
+				})
 				u.await("the mail with the tool's result", func(r stubmodel.Request) bool { return r.Agent == "coder" && len(r.Roles("new message")) > 0 })
 			})
 		})

@@ -83,7 +83,7 @@ func (e *Env) adapters() notify.Table {
 // LightAdapters are those that every program carries (design §2).
 func (e *Env) LightAdapters() []notify.Adapter {
 	return []notify.Adapter{notify.None{}, notify.Exec{Getenv: e.Getenv}, notify.Claude{Getenv: e.Getenv},
-		notify.Codex{Getenv: e.Getenv}, notify.NewTmux(e.Getenv, identity.ParentOf(e.Procs))}
+		notify.Codex{Getenv: e.Getenv}, notify.Qwen{}, notify.NewTmux(e.Getenv, identity.ParentOf(e.Procs))}
 }
 
 // program is what an agent types to run this program: its name if that finds

@@ -353,10 +353,12 @@ func (e *Env) wokenBy(flags []string) ([]string, error) {
 }
 
 // ownWake is how a runtime's session is woken if nobody says otherwise: by the
-// runtime's own adapter, else by nothing.
+// runtime's own adapter if that needs no arguments, else by nothing.
 func (e *Env) ownWake(runtime string) []string {
-	if _, err := e.adapters().Adapter(runtime); err == nil && slices.Contains(identity.Runtimes(), runtime) {
-		return []string{runtime}
+	if slices.Contains(identity.Runtimes(), runtime) {
+		if list, err := e.adapters().Check([]string{runtime}); err == nil {
+			return list
+		}
 	}
 	return []string{notify.KindNone}
 }
