@@ -97,7 +97,9 @@ func finish(code int) int {
 	ok := map[string]bool{}
 	for _, o := range results.list {
 		fmt.Printf("%-30s %-14s %s (%.1fs)\n", o.scenario, o.cli, o.result, o.took.Seconds())
-		ok[o.scenario+" "+o.cli] = o.result == "ok"
+		key := o.scenario + " " + o.cli
+		before, again := ok[key] // a scenario in several ways counts if all of them ran
+		ok[key] = o.result == "ok" && (before || !again)
 	}
 	if os.Getenv(ciVar) == "" || flag.Lookup("test.run").Value.String() != "" {
 		return code
