@@ -114,10 +114,20 @@ func (s *terminal) prompt(text string) stubmodel.Request {
 // the first Escape for the turn, and leaves the question open.
 func (s *terminal) dismiss(text, key string) {
 	s.t.Helper()
+	s.press(key, "no "+strconv.Quote(text)+" on the screen", func() bool {
+		screen := s.screen()
+		return screen != "" && !strings.Contains(screen, text)
+	})
+}
+
+// press presses a key every two seconds until something has come of it: a
+// dialog that has just opened does not hear every key.
+func (s *terminal) press(key, what string, done func() bool) {
+	s.t.Helper()
 	var pressed time.Time
-	s.waitScreen("no "+strconv.Quote(text), func(screen string) bool {
-		if screen == "" || !strings.Contains(screen, text) {
-			return screen != ""
+	until(s.t, what, func() bool {
+		if done() {
+			return true
 		}
 		if time.Since(pressed) > 2*time.Second {
 			s.keys(key)

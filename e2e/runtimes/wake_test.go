@@ -304,7 +304,7 @@ func TestWakeWaitsForDialog(t *testing.T) {
 	for _, way := range []string{"own", "tmux"} {
 		t.Run(way, func(t *testing.T) {
 			on(t, "claude codex", func(t *testing.T, c cli) {
-				ask := stubmodel.Shell("touch /root/asked /etc/asked")
+				ask := stubmodel.Shell("touch ../asked")
 				var open []string
 				if c.name == "codex" {
 					ask = stubmodel.Use("exec_command", map[string]any{"cmd": "touch asked", "sandbox_permissions": "require_escalated", "justification": "to ask"})
