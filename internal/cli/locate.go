@@ -12,7 +12,16 @@ import (
 func (e *Env) FindOffice() (dir, why string, err error) {
 	user := e.User()
 	session, _ := user.Session(e.SessionKey())
-	return identity.Locate(user, e.Globals.Office, e.Getenv("POSTROOM_OFFICE"), e.Dir, session)
+	dir, why, err = identity.Locate(user, e.Globals.Office, e.Getenv("POSTROOM_OFFICE"), e.Dir, session)
+	if err != nil || session.Office == dir || identity.Vouched(user, dir, e.Dir) {
+		return dir, why, err
+	}
+	// What an agent writes must not become an office whose registry names the
+	// commands that are run, and whose settings say who is a person.
+	if _, agent := identity.InAgentSession(e.Getenv, e.Procs, config.PersonCheckFull); agent {
+		return "", "", identity.Unvouched(dir, why)
+	}
+	return dir, why, nil
 }
 
 // Office opens the office this command works in. It does not check whether
@@ -71,6 +80,11 @@ func (e *Env) heldByOther(o *office.Office, aid string) bool {
 		return false
 	}
 	now, ok := identity.CurrentHolder(e.Getenv, e.Procs)
+	if ok && h.PID == 0 { // of a daemon; whether it lives, the guest's own hook has looked
+		b, _ := e.User().Session(now.Key)
+		_, guest := identity.Guest(b)
+		return guest && b.Office == o.Dir
+	}
 	return ok && h.Blocks(now, e.Procs)
 }
 

@@ -160,9 +160,12 @@ func under(dir, workspace string) bool {
 // claim takes the free name that is registered for the runtime and the place.
 // told: this session was told once already that it is a guest.
 func (c *call) claim(told bool) (*seat, string, error) {
-	dir, _, err := identity.Locate(c.User, "", c.env("POSTROOM_OFFICE"), c.dir(), config.Binding{})
+	dir, why, err := identity.Locate(c.User, "", c.env("POSTROOM_OFFICE"), c.dir(), config.Binding{})
 	if err != nil {
 		return nil, "", nil // this directory is nobody's: silence
+	}
+	if !identity.Vouched(c.User, dir, c.dir()) {
+		return nil, "", identity.Unvouched(dir, why)
 	}
 	o, reg, err := c.open(dir)
 	if mail.KindOf(err) == mail.KindNotFound {

@@ -76,6 +76,23 @@ func Locate(user config.User, flag, env, dir string, session config.Binding) (of
 	return office, why, err
 }
 
+// Vouched reports whether the user has made the office in dir, or bound it to
+// the directory here or above: so an agent did not put it there.
+func Vouched(user config.User, dir, here string) bool {
+	if user.Accepted(dir) {
+		return true
+	}
+	b, _ := user.Workspace(Absolute(here, "."))
+	return b.Office == dir
+}
+
+// Unvouched is the error of an agent's session that names such an office.
+func Unvouched(dir, why string) error {
+	return &mail.Error{Op: "find office", Kind: mail.KindForeign, Addr: dir,
+		Err:  errors.New(why + " names an office that no person has made or accepted on this machine, and this is an agent's session"),
+		Hint: "leave it out; or a person accepts it in a terminal of their own: post init " + dir}
+}
+
 // Absolute makes path absolute, seen from dir, and resolves its symlinks as far
 // as it exists.
 func Absolute(dir, path string) string {

@@ -106,6 +106,10 @@ func (c Claim) named(name, how string) (Me, error) {
 		}
 		return Me{}, identityError(name, how+" names an agent that the office does not have", hint)
 	}
+	if c.Held != nil && c.Held(e.AID) {
+		return Me{}, identityError(e.Name, how+" names an agent that another live session speaks as",
+			`run "post join NAME" with another name; or, if this one shall be `+e.Name+`, a person can run "post join `+e.Name+` --takeover"`)
+	}
 	return active(e, how)
 }
 

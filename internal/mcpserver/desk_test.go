@@ -47,7 +47,11 @@ func (l *lockedBuffer) String() string {
 }
 
 func newPlace(t *testing.T, agents ...string) *place {
-	return &place{RealDesk: officetest.NewRealDesk(t, agents...), t: t, log: &lockedBuffer{}}
+	p := &place{RealDesk: officetest.NewRealDesk(t, agents...), t: t, log: &lockedBuffer{}}
+	if err := p.env("", nil).User().Accept(p.Dir); err != nil { // as post init does
+		t.Fatal(err)
+	}
+	return p
 }
 
 // env is a process in the office with these variables.
