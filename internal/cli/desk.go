@@ -83,7 +83,22 @@ func (e *Env) adapters() notify.Table {
 // LightAdapters are those that every program carries (design §2).
 func (e *Env) LightAdapters() []notify.Adapter {
 	return []notify.Adapter{notify.None{}, notify.Exec{Getenv: e.Getenv}, notify.Claude{Getenv: e.Getenv},
-		notify.Codex{Getenv: e.Getenv}, notify.Qwen{}, notify.NewTmux(e.Getenv, identity.ParentOf(e.Procs))}
+		notify.Codex{Getenv: e.Getenv}, notify.Qwen{}, notify.NewTmux(e.Getenv, e.parents())}
+}
+
+// parents returns what tells a process's parent, nil where the system cannot.
+func (e *Env) parents() func(pid int) (int, bool) {
+	above := e.above()
+	if above == nil {
+		return nil
+	}
+	if _, ok := above.Process(above.Self()); !ok {
+		return nil
+	}
+	return func(pid int) (int, bool) {
+		p, ok := e.Procs.Process(pid)
+		return p.PPID, ok
+	}
 }
 
 // program is what an agent types to run this program: its name if that finds

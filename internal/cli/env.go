@@ -45,6 +45,7 @@ type Env struct {
 	session struct { // asked for more than once, and it costs a look at the system
 		key   string
 		known bool
+		above identity.ProcessTree
 	}
 	table []Command
 	cmd   Command
@@ -60,9 +61,17 @@ func (e *Env) User() config.User { return config.UserFrom(e.Getenv) }
 // SessionKey names the session this process belongs to, "" for none.
 func (e *Env) SessionKey() string {
 	if !e.session.known {
-		e.session.key, e.session.known = identity.SessionKey(e.Getenv, e.Procs), true
+		e.session.key, e.session.known = identity.SessionKey(e.Getenv, e.above()), true
 	}
 	return e.session.key
+}
+
+// above is Procs as it was when this command began, for asking who started it.
+func (e *Env) above() identity.ProcessTree {
+	if e.session.above == nil && e.Procs != nil {
+		e.session.above = identity.Remembered(e.Procs)
+	}
+	return e.session.above
 }
 
 // Warn tells a person what went less well than the result says.

@@ -88,7 +88,7 @@ func (j *joining) run(ctx context.Context, e *Env) error {
 	if err != nil {
 		return err
 	}
-	_, j.session = identity.InAgentSession(e.Getenv, e.Procs, e.personCheck())
+	_, j.session = identity.InAgentSession(e.Getenv, e.above(), e.personCheck())
 	if j.session {
 		if err := j.ownOnly(e); err != nil {
 			return err
@@ -109,7 +109,7 @@ func (j *joining) run(ctx context.Context, e *Env) error {
 
 // ownOnly refuses what an agent's session may not do by itself (design §11).
 func (j *joining) ownOnly(e *Env) error {
-	own, here := identity.Runtime(e.Getenv, e.Procs), identity.Absolute(e.Dir, ".")
+	own, here := identity.Runtime(e.Getenv, e.above()), identity.Absolute(e.Dir, ".")
 	why := ""
 	switch {
 	case j.runtime != "" && j.runtime != own:
@@ -145,7 +145,7 @@ func (j *joining) defaults(e *Env) {
 		j.mailbox = identity.Absolute(e.Dir, j.mailbox)
 	}
 	if j.runtime == "" && j.session {
-		j.runtime = identity.Runtime(e.Getenv, e.Procs)
+		j.runtime = identity.Runtime(e.Getenv, e.above())
 	}
 }
 

@@ -18,7 +18,7 @@ func (e *Env) FindOffice() (dir, why string, err error) {
 	}
 	// What an agent writes must not become an office whose registry names the
 	// commands that are run, and whose settings say who is a person.
-	if _, agent := identity.InAgentSession(e.Getenv, e.Procs, config.PersonCheckFull); agent {
+	if _, agent := identity.InAgentSession(e.Getenv, e.above(), config.PersonCheckFull); agent {
 		return "", "", identity.Unvouched(dir, why)
 	}
 	return dir, why, nil
@@ -58,7 +58,7 @@ func (e *Env) MeIn(o *office.Office, reg *registry.Registry) (identity.Me, error
 	}
 	me, err := identity.Resolve(identity.Claim{
 		Book: reg, Dir: e.Dir, As: e.As, Env: e.Getenv("POSTROOM_AGENT"), Session: session,
-		Surroundings: func() (string, bool) { return identity.Surroundings(e.Getenv, e.Procs) },
+		Surroundings: func() (string, bool) { return identity.Surroundings(e.Getenv, e.above()) },
 		Held:         func(aid string) bool { return e.heldByOther(o, aid) },
 	})
 	if err == nil && me.ByWorkspace && (!bound || session.Agent == "") {
@@ -79,7 +79,7 @@ func (e *Env) heldByOther(o *office.Office, aid string) bool {
 	if !ok || h.Key == e.SessionKey() {
 		return false
 	}
-	now, ok := identity.CurrentHolder(e.Getenv, e.Procs)
+	now, ok := identity.CurrentHolder(e.Getenv, e.above())
 	if ok && h.PID == 0 { // of a daemon; whether it lives, the guest's own hook has looked
 		b, _ := e.User().Session(now.Key)
 		_, guest := identity.Guest(b)
@@ -90,7 +90,7 @@ func (e *Env) heldByOther(o *office.Office, aid string) bool {
 
 // hold binds this session, if it is an agent's, to the agent.
 func (e *Env) hold(o *office.Office, r registry.Entry) error {
-	now, ok := identity.CurrentHolder(e.Getenv, e.Procs)
+	now, ok := identity.CurrentHolder(e.Getenv, e.above())
 	if !ok {
 		return nil
 	}

@@ -33,7 +33,7 @@ func madeHere(o *office.Office) bool {
 
 // RequirePerson refuses inside an agent's session (design §11).
 func (e *Env) RequirePerson(check string) error {
-	why, yes := identity.InAgentSession(e.Getenv, e.Procs, check)
+	why, yes := identity.InAgentSession(e.Getenv, e.above(), check)
 	if !yes {
 		return nil
 	}

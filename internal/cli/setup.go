@@ -91,7 +91,7 @@ func (e *Env) setupSteps(ctx context.Context, o *office.Office, r *setupReport) 
 	if err != nil {
 		return err
 	}
-	r.Runtime = cmp.Or(r.Runtime, here.Runtime, identity.Runtime(e.Getenv, e.Procs))
+	r.Runtime = cmp.Or(r.Runtime, here.Runtime, identity.Runtime(e.Getenv, e.above()))
 	if r.Runtime == "" && len(r.Runtimes) == 1 && !isHere {
 		r.Runtime = r.Runtimes[0]
 	}

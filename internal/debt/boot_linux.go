@@ -11,7 +11,7 @@ import (
 
 // BootClock returns the id of this boot and the time since it, sleep included.
 func BootClock() (bootID string, d time.Duration, ok bool) {
-	b, err := vfs.ReadSystem("/proc/sys/kernel/random/boot_id")
+	b, err := vfs.ReadSystem("/proc/sys/kernel/random/boot_id", 4<<10)
 	if err != nil {
 		return "", 0, false
 	}

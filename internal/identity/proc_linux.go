@@ -22,12 +22,28 @@ func (linux) Process(pid int) (Process, bool) {
 		return Process{}, false
 	}
 	p := Process{PID: pid, PPID: s.ppid, Name: s.name, Start: s.start}
-	if data, err := os.ReadFile(procFile(pid, "cmdline")); err == nil {
+	if shell(s.name) {
+		return p, true
+	}
+	if data, err := vfs.ReadSystem(procFile(pid, "cmdline"), maxCommandLine); err == nil {
 		for _, a := range bytes.Split(bytes.TrimRight(data, "\x00"), []byte{0}) {
 			p.Args = append(p.Args, string(a))
 		}
 	}
 	return p, true
+}
+
+// maxCommandLine is how much of a command line is looked at, in bytes.
+const maxCommandLine = 256 << 10
+
+// shell reports whether a program is never a runtime, whatever its arguments:
+// a script is named after its file. Most of what is above a command are these.
+func shell(name string) bool {
+	switch name {
+	case "sh", "bash", "dash", "zsh", "fish", "tmux: server", "sshd", "login", "systemd":
+		return true
+	}
+	return false
 }
 
 func (linux) Terminal() (Terminal, bool) {
@@ -36,7 +52,7 @@ func (linux) Terminal() (Terminal, bool) {
 		return Terminal{}, false
 	}
 	leader, _ := readStat(s.session) // gone: the start stays empty
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, _ := vfs.ReadSystem("/proc/sys/kernel/random/boot_id", 4<<10)
 	start := leader.start + "@" + strings.TrimSpace(string(boot))
 	return Terminal{Device: s.tty, Leader: s.session, Start: start}, true
 }
@@ -50,7 +66,7 @@ type stat struct {
 }
 
 func readStat(pid int) (stat, bool) {
-	data, err := vfs.ReadSystem(procFile(pid, "stat"))
+	data, err := vfs.ReadSystem(procFile(pid, "stat"), 4<<10)
 	if err != nil {
 		return stat{}, false
 	}

@@ -45,18 +45,3 @@ func Parents(procs ProcessTree) iter.Seq[Process] {
 		}
 	}
 }
-
-// ParentOf returns the parent of a process, for those who know nothing else of
-// processes; nil if the system cannot tell.
-func ParentOf(procs ProcessTree) func(pid int) (int, bool) {
-	if procs == nil {
-		return nil
-	}
-	if _, ok := procs.Process(procs.Self()); !ok {
-		return nil
-	}
-	return func(pid int) (int, bool) {
-		p, ok := procs.Process(pid)
-		return p.PPID, ok
-	}
-}

@@ -162,16 +162,25 @@ func readNames(fd int) ([]string, error) {
 	}
 }
 
-// ReadSystem reads a small file of the system itself, /proc/… or /etc/…: at
-// most a page, by its absolute path. It is os.ReadFile with a third of its calls.
-func ReadSystem(name string) ([]byte, error) {
+// ReadSystem reads a small file of the system itself, /proc/… or /etc/…, by its
+// absolute path: at most max bytes. It is os.ReadFile with a third of its
+// calls; such files are read whole by one read, if it has the room.
+func ReadSystem(name string, max int) ([]byte, error) {
 	fd, err := openat(unix.AT_FDCWD, name, unix.O_RDONLY, 0)
 	if err != nil {
 		return nil, pathError("open", name, err)
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, 4<<10)
-	n := 0
-	err = again(func() (err error) { n, err = unix.Read(fd, buf); return err })
-	return buf[:max(n, 0)], pathError("read", name, err)
+	buf := make([]byte, min(max, 4<<10))
+	for n := 0; ; {
+		got := 0
+		err = again(func() (err error) { got, err = unix.Read(fd, buf[n:]); return err })
+		if got > 0 {
+			n += got
+		}
+		if err != nil || n < len(buf) || n == max {
+			return buf[:n], pathError("read", name, err)
+		}
+		buf = append(buf, make([]byte, min(max, 2*n)-n)...)
+	}
 }

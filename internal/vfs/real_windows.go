@@ -195,4 +195,4 @@ func IsFull(err error) bool {
 }
 
 // ReadSystem reads a small file of the system itself.
-func ReadSystem(name string) ([]byte, error) { return os.ReadFile(name) }
+func ReadSystem(name string, _ int) ([]byte, error) { return os.ReadFile(name) }
