@@ -70,9 +70,6 @@ func utc(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// startEnds is when a router that was started has done what starting needs.
-const startEnds = 2 * time.Second
-
 func runServe(ctx context.Context, e *cli.Env, listen string, log *slog.Logger) error {
 	o, err := e.Office()
 	if err != nil {
@@ -83,10 +80,7 @@ func runServe(ctx context.Context, e *cli.Env, listen string, log *slog.Logger) 
 	context.AfterFunc(ctx, stop) // from here on a signal does what it always does
 	s := serve.Server{Dir: o.Dir, Sys: e.System, Table: Adapters(e), Alive: e.Runs, Program: e.FindPost(), Log: log,
 		Listen: listen, StateDir: e.User().Dir, Sides: sides(e, o, log),
-		Ready: func(addr string) {
-			sayServing(e, o, addr)
-			time.AfterFunc(startEnds, giveBack)
-		}}
+		Ready: func(addr string) { sayServing(e, o, addr) }}
 	return s.Run(ctx)
 }
 
