@@ -3,10 +3,13 @@ package cli
 import (
 	"context"
 	"flag"
+	"io"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/postroom/postroom/internal/hook"
 )
@@ -47,11 +50,21 @@ func (e *Env) runHook(ctx context.Context, name string, args []string) error {
 			}
 			return self
 		},
-		Route: e.dispatcher, Stdin: e.Stdin, Stdout: e.Stdout, Stderr: e.Stderr, Shut: e.StdoutShut, Abort: os.Exit}
+		Route: e.dispatcher, Stdin: e.Stdin, Stdout: deadPipe{e.Stdout}, Stderr: e.Stderr, Shut: e.StdoutShut, Abort: os.Exit}
 	if code := h.Run(ctx, args); code != 0 {
 		return Said(code)
 	}
 	return nil
+}
+
+// deadPipe is written to without dying where nobody reads it any more. What is
+// started afterwards shall die of that as ever, so it is asked for no longer.
+type deadPipe struct{ io.Writer }
+
+func (d deadPipe) Write(p []byte) (int, error) {
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
+	return d.Writer.Write(p)
 }
 
 // failOpen makes every error but a said one a line in the log. Who types the

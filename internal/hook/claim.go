@@ -142,7 +142,7 @@ func sit(o *office.Office, reg *registry.Registry, e registry.Entry) (*mailbox.M
 	if err != nil {
 		return nil, err
 	}
-	return &mailbox.Mailbox{Office: o, Registry: reg, Author: author, Entry: e}, nil
+	return &mailbox.Mailbox{Office: o, Registry: reg, Author: author, Entry: e, Patience: lockWithin}, nil
 }
 
 // dir is where the session works.

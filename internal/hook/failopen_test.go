@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/presence"
 )
 
 // panics is a runtime whose translation is broken.
@@ -119,5 +120,31 @@ func TestLogIsBounded(t *testing.T) {
 	}
 	if _, lines := Faults(w.user, now.Add(time.Hour)); len(lines) != 0 {
 		t.Errorf("%d lines are older", len(lines))
+	}
+}
+
+// Another process of the agent that holds the mailbox lock, stopped perhaps, is
+// not waited for at each prompt: the mail is said, the receipt is for the next.
+func TestMailboxLockHeld(t *testing.T) {
+	t.Parallel()
+	w := seated(t)
+	w.mail("tester", "coder", mail.Request)
+	box := w.desk.Box("coder").Author.Box
+	unlock, err := box.Lock(0)
+	w.must(err)
+	start := time.Now()
+	r := w.on(prompt)
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("the prompt waited %v", took)
+	}
+	unlock()
+	if !strings.Contains(r.text(), "request from tester") {
+		t.Errorf("said %+v", r)
+	}
+	if p := w.presence("coder"); p.State != presence.Busy {
+		t.Errorf("presence is %+v", p)
+	}
+	if !strings.Contains(w.log(), "another process of this agent is at work") {
+		t.Errorf("log: %q", w.log())
 	}
 }

@@ -9,6 +9,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/postroom/postroom/internal/registry"
 )
 
-// patience is how long a call waits for another process of the same agent.
+// patience is Mailbox.Patience if nobody says otherwise.
 const patience = 5 * time.Second
 
 // driftLimit is how far in the future an id may lie and still move the clock.
@@ -29,6 +30,9 @@ type Mailbox struct {
 	Registry *registry.Registry
 	Author   office.Author
 	Entry    registry.Entry // zero for human
+	// Patience is how long a call waits for another process of the same agent;
+	// 0 is as long as a person would.
+	Patience time.Duration
 }
 
 // Open opens the mailbox of an agent, or of human.
@@ -64,7 +68,7 @@ func (m *Mailbox) lock() (func(), error) {
 	if err := m.Office.CheckWritable(); err != nil {
 		return nil, err
 	}
-	unlock, err := m.Author.Box.Lock(patience)
+	unlock, err := m.Author.Box.Lock(cmp.Or(m.Patience, patience))
 	if err == nil {
 		return unlock, nil
 	}
