@@ -109,19 +109,38 @@ func (c *call) bound(b config.Binding) (*seat, string, error) {
 	}
 	s := &seat{roll: c.roll(o), key: c.key}
 	h, held := s.roll.Holder(e.AID)
-	if h.Key != c.key && c.AgentID == "" {
+	switch {
+	case c.AgentID != "":
+	case h.Key != c.key:
 		if held && c.holds(h, e, o) || !held && !under(c.dir(), e.Workspace) {
 			if err := s.roll.BindGuest(c.key, ""); err != nil {
 				return nil, "", err
 			}
 			return nil, c.words().lost(e.Name), nil
 		}
+		fallthrough
+	case c.elsewhere(h):
 		if err := s.roll.Hold(c.holder(), e.AID, e.Name); err != nil {
 			return nil, "", err
 		}
 	}
 	s.Mailbox, err = sit(o, reg, e)
 	return s, "", err
+}
+
+// elsewhere reports whether this session, which holds its agent, goes on in
+// another process than the one that is known for it: that one was killed. Its
+// name would seem free.
+func (c *call) elsewhere(h identity.Holder) bool {
+	if c.Kind != SessionStart && c.Kind != TurnStart {
+		return false
+	}
+	now := c.holder()
+	if now.PID == 0 || now == h {
+		return false
+	}
+	p, alive := c.Procs.Process(h.PID)
+	return !alive || p.Start != h.Start
 }
 
 func (c *call) open(dir string) (*office.Office, *registry.Registry, error) {

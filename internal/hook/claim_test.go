@@ -65,6 +65,24 @@ func TestClaim(t *testing.T) {
 			w.claude(11, start, "s2", "/ws", "source=startup")
 			is(t, w, "claude:s2", "coder")
 		}},
+		{"resumed after a crash, it keeps others off as before", func(t *testing.T, w *world) {
+			for _, ev := range []string{start, prompt} {
+				w.claude(10, start, "s1", "/ws", "source=startup")
+				w.procs.kill(10)
+				w.claude(11, ev, "s1", "/ws", "source=resume")
+				w.claude(12, start, "s2", "/ws", "source=startup")
+				is(t, w, "claude:s1", "coder")
+				is(t, w, "claude:s2", "guest")
+				w.procs.start(10, "claude", "/ws")
+			}
+		}},
+		{"resumed beside itself, the first process stays the one", func(t *testing.T, w *world) {
+			w.claude(10, start, "s1", "/ws", "source=startup")
+			w.claude(11, start, "s1", "/ws", "source=resume")
+			w.procs.kill(11)
+			w.claude(12, start, "s2", "/ws", "source=startup")
+			is(t, w, "claude:s2", "guest")
+		}},
 		{"a crash whose pid was used again", func(t *testing.T, w *world) {
 			w.claude(10, start, "s1", "/ws", "source=startup")
 			p := w.procs.procs[10]
