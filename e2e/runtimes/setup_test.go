@@ -63,7 +63,7 @@ func (s *seat) heard() {
 // beside those of the person, and uninstalling gives the files back.
 func TestInstall(t *testing.T) {
 	t.Parallel()
-	on(t, "claude codex gemini qwen copilot", func(t *testing.T, c cli) {
+	on(t, everyCLI, func(t *testing.T, c cli) {
 		u := newUser(t, stubmodel.Rules(stubmodel.Rule{Then: stubmodel.Say("good morning")}))
 		s := u.sit("coder", c)
 		s.onPath()
@@ -90,7 +90,8 @@ func TestInstall(t *testing.T) {
 				t.Errorf("%s: %v\n%s\nwas\n%s", path, err, now, text)
 			}
 		}
-		for _, path := range []string{".claude.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json", ".copilot/mcp-config.json", ".copilot/hooks/postroom.json"} {
+		for _, path := range []string{".claude.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json", ".copilot/mcp-config.json", ".copilot/hooks/postroom.json",
+			".config/opencode/opencode.json", ".config/opencode/plugin/postroom.js"} {
 			if now, _ := os.ReadFile(filepath.Join(u.home, path)); strings.Contains(string(now), "postroom") {
 				t.Errorf("%s still has something of ours:\n%s", path, now)
 			}

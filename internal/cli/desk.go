@@ -83,7 +83,7 @@ func (e *Env) adapters() notify.Table {
 // LightAdapters are those that every program carries (design §2).
 func (e *Env) LightAdapters() []notify.Adapter {
 	return []notify.Adapter{notify.None{}, notify.Exec{Getenv: e.Getenv}, notify.Claude{Getenv: e.Getenv},
-		notify.Codex{Getenv: e.Getenv}, notify.Qwen{}, notify.NewTmux(e.Getenv, e.parents())}
+		notify.Codex{Getenv: e.Getenv}, notify.Qwen{}, notify.OpenCode{Alive: e.alive}, notify.NewTmux(e.Getenv, e.parents())}
 }
 
 // parents returns what tells a process's parent, nil where the system cannot.
@@ -99,6 +99,15 @@ func (e *Env) parents() func(pid int) (int, bool) {
 		p, ok := e.Procs.Process(pid)
 		return p.PPID, ok
 	}
+}
+
+// alive reports whether a process that started at start still runs.
+func (e *Env) alive(pid int, start string) bool {
+	if e.Procs == nil {
+		return true
+	}
+	p, ok := e.Procs.Process(pid)
+	return ok && p.Start == start
 }
 
 // program is what an agent types to run this program: its name if that finds

@@ -11,6 +11,8 @@ claude     Claude Code's inbox socket; where there is none, its own hook
            watches the mailbox. The default for agents of Claude Code.
 codex      "codex queue": a message that starts a turn. The default for agents
            of Codex. A Codex that was never typed in is not seen yet: type once.
+opencode   OpenCode's own plugin watches the mailbox ("post install opencode"),
+           and starts a turn. The default for agents of OpenCode.
 qwen:FILE  Qwen Code that was started with --input-file FILE.
 tmux[:PANE]
            types one fixed line into its terminal. The last resort, never a

@@ -110,6 +110,8 @@ func (c *call) bound(b config.Binding) (*seat, string, error) {
 	s := &seat{roll: c.roll(o), key: c.key}
 	h, held := s.roll.Holder(e.AID)
 	switch {
+	case held && h.Key != c.key && c.Kind != SessionStart && c.Kind != TurnStart:
+		return nil, "", nil // the tail of an older session's turn takes nothing back
 	case c.AgentID != "":
 	case h.Key != c.key:
 		if held && c.holds(h, e, o) || !held && !under(c.dir(), e.Workspace) {

@@ -75,8 +75,7 @@ func (c *call) atStart(s *seat, items []mailbox.Item) (Answer, []mail.Receipt, e
 	w := c.words()
 	a := Answer{Context: w.greeting(s.Entry.Name, c.Source), Env: map[string]string{identity.SessionEnv: s.key}}
 	if c.Kind == SessionStart && !c.oneShot() {
-		b := s.Author.Box
-		a.Watch = []string{b.FS.Path(b.Path(spool.Inbox))}
+		a.Watch = inboxOf(s)
 	}
 	if c.Kind == SessionStart && c.Runtime.Limits().NoStartContext {
 		a.Context = ""
@@ -99,6 +98,19 @@ func (c *call) atStart(s *seat, items []mailbox.Item) (Answer, []mail.Receipt, e
 		}
 	}
 	return a, c.surfaced(shown), nil
+}
+
+// inboxOf is the directory that a session watches.
+func inboxOf(s *seat) []string {
+	b := s.Author.Box
+	return []string{b.FS.Path(b.Path(spool.Inbox))}
+}
+
+// wakesItself reports whether the agent is to be woken by its own session, which
+// watches its inbox.
+func (c *call) wakesItself(s *seat) bool {
+	n := s.Entry.Notify
+	return len(n) > 0 && n[0] == c.Runtime.Name()
 }
 
 // owed lists what the agent read and has not answered, the earliest due first.
@@ -189,7 +201,7 @@ func (c *call) atStop(s *seat, m *memory, items []mailbox.Item) (Answer, []mail.
 // came, because one turn sees them all. It does so only for an agent that is to
 // be woken this way, and whose adapter has no better one.
 func (c *call) atChange(s *seat, items []mailbox.Item) (Answer, []mail.Receipt, error) {
-	if n := s.Entry.Notify; len(n) == 0 || n[0] != c.Runtime.Name() {
+	if !c.wakesItself(s) {
 		return Answer{}, nil, nil
 	}
 	box := s.Author.Box
@@ -224,7 +236,8 @@ func (c *call) atChange(s *seat, items []mailbox.Item) (Answer, []mail.Receipt, 
 // person's Esc, of which not every runtime tells.
 func pushable(p presence.Session, now time.Time) bool {
 	age := now.Sub(p.At).Abs()
-	return p.State == presence.Idle || p.State == presence.Busy && (age > turnMax || p.Event == "FileChanged" && age >= wakePause)
+	woken := p.Event == "FileChanged" || p.Event == pluginChanged
+	return p.State == presence.Idle || p.State == presence.Busy && (age > turnMax || woken && age >= wakePause)
 }
 
 // first cuts a list to what one text names.

@@ -42,6 +42,9 @@ func TestEveryRuntime(t *testing.T) {
 				if code := h.Run(context.Background(), []string{event}[:min(1, strings.Count(c.form, "hookName"))]); code != 0 || errs.Len() > 0 {
 					t.Errorf("%s: exit %d, %s", event, code, errs)
 				}
+				if strings.HasPrefix(out.String(), `{"watch":`) {
+					return "" // what to watch is no word to the model
+				}
 				return out.String()
 			}
 			start := fire(c.start, false)

@@ -119,6 +119,9 @@ type Limits struct {
 	// Tools: its shell may be sandboxed, so the MCP tools are better where it has
 	// them.
 	Tools bool
+	// Watches: between turns it watches the inbox that it is told of whenever a
+	// turn ends.
+	Watches bool
 }
 
 // Runtimes are all that can be translated, by name.

@@ -13,7 +13,10 @@ type OpenCode struct{}
 func (OpenCode) Name() string { return "opencode" }
 
 // Limits: one server may serve several terminals.
-func (OpenCode) Limits() Limits { return Limits{Blocks: 3, Daemon: true} }
+func (OpenCode) Limits() Limits { return Limits{Blocks: 3, Daemon: true, Watches: true} }
+
+// pluginChanged is the event of a changed inbox.
+const pluginChanged = "file.changed"
 
 // pluginCall is what the plugin says.
 type pluginCall struct {
@@ -75,7 +78,7 @@ func pluginKind(name string) Kind {
 		return Idle
 	case "interrupt":
 		return Interrupt
-	case "file.changed":
+	case pluginChanged:
 		return FileChanged
 	}
 	return Other
@@ -90,7 +93,7 @@ func (OpenCode) Write(ev Event, a Answer) Output {
 	case TurnStart, MidTurn:
 		p.Context = a.Context
 	case Stop:
-		p.Continue = a.Reason
+		p.Continue, p.Watch = a.Reason, a.Watch
 	case FileChanged:
 		p.Wake = a.Wake
 	}

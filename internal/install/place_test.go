@@ -27,8 +27,8 @@ func TestSettingsAreWhereTheRuntimeLooks(t *testing.T) {
 		{"qwen", User, "QWEN_HOME", []string{"/else/settings.json"}},
 		{"copilot", User, "", []string{"/home/ann/.copilot/mcp-config.json", "/home/ann/.copilot/hooks/postroom.json"}},
 		{"copilot", User, "COPILOT_HOME", []string{"/else/mcp-config.json", "/else/hooks/postroom.json"}},
-		{"opencode", User, "XDG_CONFIG_HOME", []string{"/else/opencode/opencode.json"}},
-		{"opencode", Project, "", []string{"/src/app/opencode.json"}},
+		{"opencode", User, "XDG_CONFIG_HOME", []string{"/else/opencode/opencode.json", "/else/opencode/plugin/postroom.js"}},
+		{"opencode", Project, "", []string{"/src/app/opencode.json", "/src/app/.opencode/plugin/postroom.js"}},
 	} {
 		p := place()
 		p.Getenv = func(name string) string {

@@ -1,0 +1,181 @@
+//go:build e2e && linux
+
+package runtimes
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/postroom/postroom/e2e/stubmodel"
+)
+
+// seated starts a CLI in a terminal after post install and nothing else, woken
+// as post join does by itself, and has it say hello.
+func (u *user) seated(c cli, open ...string) woken {
+	u.t.Helper()
+	s := u.sit("coder", c)
+	return s.seated(open...)
+}
+
+func (s *seat) seated(open ...string) woken {
+	s.t.Helper()
+	s.onPath()
+	s.join("--runtime", s.cli.name)
+	s.install()
+	w := woken{s.open(open...)}
+	w.begins("good morning")
+	w.shows("hello there")
+	w.rest()
+	return w
+}
+
+// wakeRules has the model look into the inbox when it is woken, and read.
+func wakeRules(more ...stubmodel.Rule) stubmodel.Script {
+	return stubmodel.Rules(append(more,
+		stubmodel.Rule{When: "good morning", Once: true, Then: stubmodel.Say("hello there")},
+		stubmodel.Rule{When: "Postroom: 1 new message", Once: true, Then: stubmodel.Shell("post read next")},
+		stubmodel.Rule{When: "the body of", Then: stubmodel.Say("I have read it")},
+	)...)
+}
+
+// OpenCode's plugin sees the inbox change, and starts one turn.
+func TestPluginWake(t *testing.T) {
+	t.Parallel()
+	on(t, "opencode", func(t *testing.T, c cli) {
+		never := make(chan struct{})
+		defer close(never)
+		u := newUser(t, wakeRules(stubmodel.Rule{When: "think long", Once: true, Then: stubmodel.Say("never").After(never)}))
+		w := u.seated(c)
+		start := time.Now()
+		r := w.send("a subject")
+		t.Logf("%v", r)
+		u.await("the wake", func(r stubmodel.Request) bool { return r.Agent == "coder" && r.NewestHas("Postroom: 1 new message") })
+		t.Logf("the sender knew after %v, the model had the wake after %v", r.took, time.Since(start))
+		if r.exit == 0 && !strings.Contains(r.out, "notified: opencode") {
+			t.Errorf("%v", r)
+		}
+		w.shows("I have read it")
+		w.rest()
+		if n := w.wakes(); n != 1 {
+			t.Errorf("%d wakes", n)
+		}
+		if roles := u.model.Roles("the body of"); !slices.Equal(roles, []stubmodel.Role{stubmodel.ToolRole}) {
+			t.Errorf("the body came as %v", roles)
+		}
+		if list := w.events(w.firstShown()); !slices.Equal(list, []string{"surfaced", "read"}) {
+			t.Errorf("%v", list)
+		}
+		// The person stops a turn: nobody pushes it on.
+		w.begins("think long")
+		w.dismiss("interrupt", "Escape") // it asks for a second one
+		w.presence("interrupted")
+		if r := w.send("another subject"); r.exit != 3 || !strings.Contains(r.out, "its person stopped it") {
+			t.Errorf("%v", r)
+		}
+		if r := w.begins("go on please"); !r.NewestHas("1 new message for you") {
+			t.Errorf("%v", r.Newest())
+		}
+		w.rest()
+		// It ends: its plugin says so, and the mail waits.
+		w.keys("C-c")
+		w.presence("ended")
+		if r := w.send("the last subject"); r.exit != 3 {
+			t.Errorf("%v", r)
+		}
+	})
+}
+
+// "opencode run" ends with its turn: its agent is named by the environment, mail
+// is shown to it, and it is not kept from ending.
+func TestPluginRun(t *testing.T) {
+	t.Parallel()
+	on(t, "opencode", func(t *testing.T, c cli) {
+		u := newUser(t, stubmodel.Rules(
+			stubmodel.Rule{When: "good morning", Once: true, Then: stubmodel.Shell("post where")},
+			stubmodel.Rule{When: "agent", Once: true, Then: stubmodel.Say("good evening")}))
+		s := u.sit("coder", c)
+		s.onPath()
+		s.join("--runtime", c.name)
+		s.install()
+		w := woken{&terminal{seat: s}}
+		id := w.mailed("a subject", "a body")
+		s.more = append(s.more, "POSTROOM_AGENT=coder", "POSTROOM_OFFICE="+s.office)
+		r := s.ask("good morning")
+		turns := u.model.Turns("coder")
+		if r.exit != 0 || !strings.Contains(r.out, "good evening") || len(turns) != 2 {
+			t.Fatalf("%d turns: %v", len(turns), r)
+		}
+		if !turns[0].Has("In it you are coder") || !turns[0].Has("1 unread message") || !turns[1].NewestHas("coder") {
+			t.Errorf("%v\n%v", turns[0].Newest(), turns[1].Newest())
+		}
+		if list := w.events(id); !slices.Equal(list, []string{"surfaced"}) {
+			t.Errorf("%v", list)
+		}
+		w.presence("ended")
+	})
+}
+
+// firstShown is the id of the first message that the agent was shown.
+func (w woken) firstShown() string {
+	w.t.Helper()
+	raw, err := os.ReadFile(w.office + "/agents/coder/receipts.jsonl")
+	must(w.t, err)
+	var r struct{ ID string }
+	first, _, _ := strings.Cut(string(raw), "\n")
+	must(w.t, json.Unmarshal([]byte(first), &r))
+	return r.ID
+}
+
+// Forty messages in a second are one wake of the session's own plugin.
+func TestPluginForty(t *testing.T) {
+	t.Parallel()
+	on(t, "opencode", func(t *testing.T, c cli) {
+		u := newUser(t, stubmodel.Rules(
+			stubmodel.Rule{When: "good morning", Once: true, Then: stubmodel.Say("hello there")},
+			stubmodel.Rule{When: "Postroom: ", Once: true, Then: stubmodel.Shell("post inbox")}))
+		w := u.seated(c)
+		w.someone()
+		var wg sync.WaitGroup
+		for n := range 40 {
+			wg.Go(func() {
+				cmd := exec.Command(given.Programs+"/post", "send", "coder", "--as", "ann", "--office", w.office, "-s", "subject "+strconv.Itoa(n), "-m", "m"+strconv.Itoa(n))
+				cmd.Dir, cmd.Env = w.root+"/work", w.user.env
+				_ = cmd.Run()
+			})
+		}
+		wg.Wait()
+		until(t, "all shown", func() bool { return w.shown() == 40 })
+		w.rest()
+		if n := w.told("new messages: run") + w.told("new message: run"); n != 1 {
+			t.Errorf("%d wakes", n)
+		}
+	})
+}
+
+// A question is open: no turn is started, the mail waits for the answer.
+func TestPluginWaitsForDialog(t *testing.T) {
+	t.Parallel()
+	on(t, "opencode", func(t *testing.T, c cli) {
+		u := newUser(t, wakeRules(stubmodel.Rule{When: "do it now", Once: true, Then: stubmodel.Shell("touch /tmp/asked")}))
+		s := u.sitGuarded("coder", c)
+		w := s.seated()
+		w.prompt("do it now")
+		w.shows(questions()[c.name].text)
+		w.presence("dialog")
+		if r := w.send("a subject"); r.exit != 3 || !strings.Contains(r.out, "a permission question is open") {
+			t.Errorf("%v", r)
+		}
+		if n := w.wakes(); n != 0 {
+			t.Errorf("%d wakes", n)
+		}
+		w.keys("Enter") // the first answer is yes
+		u.await("the mail with the tool's result", func(r stubmodel.Request) bool { return r.Agent == "coder" && r.NewestHas("new message for you") })
+	})
+}
