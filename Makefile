@@ -63,10 +63,10 @@ cross: ## compile for macOS and Windows
 	  GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o /dev/null ./cmd/postd; \
 	  GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; done
 
-mcp-conformance: build ## the official MCP suite against post mcp (needs node 22)
+mcp-conformance: build ## the official MCP suite against post mcp (node 22 comes from npm if need be)
 	scripts/mcp-conformance.sh
 
-mcp-inspector: build ## the official inspector lists and calls all tools (needs node 22)
+mcp-inspector: build ## the official inspector lists and calls all tools (node 22 comes from npm if need be)
 	scripts/mcp-inspector.sh
 
 clean: ## remove what was built

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # The official MCP conformance suite against `post mcp --http`. Needs bin/post,
-# bin/postd, node 22 and npm. MCP_CONFORMANCE names the suite's dist/index.js if
-# it is installed already. Results go to out/mcp-conformance.
+# bin/postd, node and npm; node 22 and the suite are installed once
+# (mcp-programs.sh). Results go to out/mcp-conformance.
 set -euo pipefail
 VERSION=0.1.16
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 bin=${BIN:-$root/bin}
 out=${OUT:-$root/out/mcp-conformance}
-node=${NODE:-node}
+. "$here/mcp-programs.sh"
+node22
+pinned mcp-conformance @modelcontextprotocol/conformance "$VERSION" dist/index.js
+suite=$found
 tmp=$(mktemp -d)
 pids=()
 finish() {
@@ -16,12 +19,6 @@ finish() {
   rm -rf "$tmp"
 }
 trap finish EXIT
-
-suite=${MCP_CONFORMANCE:-}
-if [ -z "$suite" ]; then
-  npm install --silent --prefix "$tmp/suite" "@modelcontextprotocol/conformance@$VERSION"
-  suite=$tmp/suite/node_modules/@modelcontextprotocol/conformance/dist/index.js
-fi
 
 mkdir "$tmp/home" "$tmp/w"
 post() { env -i HOME="$tmp/home" PATH="$bin:/usr/bin:/bin" POSTROOM_OFFICE="$tmp/office" "$bin/post" "$@"; }

@@ -1,21 +1,19 @@
 #!/usr/bin/env bash
 # The official MCP inspector's command line lists and calls every tool of
-# `post mcp`, and reads its resources. Needs bin/post, bin/postd, node 22 and npm.
-# MCP_INSPECTOR names its launcher if it is installed already.
+# `post mcp`, and reads its resources. Needs bin/post, bin/postd, node and npm;
+# node 22 and the inspector are installed once (mcp-programs.sh).
 set -euo pipefail
 VERSION=2.12.0
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin=${BIN:-$root/bin}
+. "$root/scripts/mcp-programs.sh"
+node22
+pinned mcp-inspector @modelcontextprotocol/inspector "$VERSION" package.json
+inspector=$cache/mcp-inspector/node_modules/.bin/mcp-inspector
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-inspector=${MCP_INSPECTOR:-}
-if [ -z "$inspector" ]; then
-  npm install --silent --prefix "$tmp/inspector" "@modelcontextprotocol/inspector@$VERSION"
-  inspector=$tmp/inspector/node_modules/.bin/mcp-inspector
-fi
 mkdir "$tmp/home" "$tmp/ann" "$tmp/bob"
-node=$(dirname "$(command -v "${NODE:-node}")")
-clean() { env -i HOME="$tmp/home" PATH="$node:$bin:/usr/bin:/bin" TMPDIR="$tmp" "$@"; }
+clean() { env -i HOME="$tmp/home" PATH="$(dirname "$node"):$bin:/usr/bin:/bin" TMPDIR="$tmp" "$@"; }
 clean "$bin/post" init "$tmp/office" --person-check off -q >/dev/null
 for a in ann bob; do clean "$bin/post" join $a --office "$tmp/office" --workspace "$tmp/$a" -q >/dev/null; done
 
