@@ -34,7 +34,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.dir, "dir", ".", "where to work, in a directory that is removed again; the disk under it is measured")
 	flag.IntVar(&o.rounds, "rounds", 7, "interleaved rounds of each measurement")
-	flag.StringVar(&o.only, "only", "", "only groups whose name contains this: start, throughput, batch, watch, parallel, full, memory")
+	flag.StringVar(&o.only, "only", "", "only groups whose name contains this: start, tokens, throughput, batch, watch, parallel, full, memory")
 	flag.IntVar(&o.full, "full", 100_000, "archived messages of the full office; the goals are for 1000000, which takes some minutes to make")
 	flag.IntVar(&o.agents, "agents", 1000, "agents of the full office")
 	flag.StringVar(&o.out, "out", "", "also write the table to this file")
@@ -67,7 +67,7 @@ type group struct {
 
 func groups() []group {
 	return []group{
-		{"start", starts}, {"throughput", throughput}, {"batch", batch}, {"watch", watch},
+		{"start", starts}, {"tokens", tokens}, {"throughput", throughput}, {"batch", batch}, {"watch", watch},
 		{"parallel", parallel}, {"memory", memory}, {"full", full},
 	}
 }
@@ -109,6 +109,7 @@ type bench struct {
 	post, postd, hello, sender string
 	stderr                     *os.File // of the programs
 	rows                       []row
+	counts                     []counted
 	load                       string // of the machine before the run
 }
 
@@ -166,22 +167,30 @@ func (b *bench) report() error {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s/%s, %d CPUs (load %s to %s), %s, medians of %d interleaved rounds, %s\n\n", runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), b.load, load(), runtime.Version(), b.rounds, time.Now().UTC().Format(time.DateOnly))
-	s.WriteString("| what | measured | reference | ratio | goal | |\n|---|---|---|---|---|---|\n")
-	for _, r := range b.rows {
-		mark := "ok"
-		switch {
-		case r.goal == "":
-			mark = ""
-		case !r.met:
-			mark = "**missed**"
-		}
-		fmt.Fprintf(&s, "| %s | %s | %s | %.2f | %s | %s |\n", r.what, r.figure, r.reference, r.ratio, r.goal, mark)
+	if len(b.rows) > 0 {
+		s.WriteString("| what | measured | reference | ratio | goal | |\n|---|---|---|---|---|---|\n")
 	}
+	for _, r := range b.rows {
+		s.WriteString(r.line())
+	}
+	s.WriteString(tokensTable(b.counts))
 	fmt.Print(s.String())
 	if b.out == "" {
 		return nil
 	}
 	return os.WriteFile(b.out, []byte(s.String()), 0o644)
+}
+
+// line is a row of the table.
+func (r row) line() string {
+	mark := "ok"
+	switch {
+	case r.goal == "":
+		mark = ""
+	case !r.met:
+		mark = "**missed**"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %.2f | %s | %s |\n", r.what, r.figure, r.reference, r.ratio, r.goal, mark)
 }
 
 // load is the machine's load average over a minute: above a few tenths, others

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,41 +28,59 @@ func starts(b *bench) error {
 	empty, hello := b.process(nothing, always()), b.process(b.hello, always())
 	check := b.process(b.post, always("inbox", "-q", "--as", "a0", "--office", dir))
 	version := b.process(b.post, always("version"))
-	hook, err := b.hookCall(dir, "PostToolBatch")
+	middle, edge, err := b.hooks(dir)
 	if err != nil {
 		return err
 	}
-	if err := interleave(rounds, empty, hello, check, version, hook); err != nil {
+	if err := interleave(rounds, empty, hello, check, version, middle, edge); err != nil {
 		return err
 	}
-	b.atMost("hook between tool calls, no mail", ms(hook.median()), "Go hello "+ms(hello.median()), over(hook, hello), 1.35)
+	b.atMost("hook between tool calls, no mail, nothing changed", ms(middle.median()), "Go hello "+ms(hello.median()), over(middle, hello), 1.35)
+	b.atMost("hook at begin or end of a turn, no mail, presence written", ms(edge.median()), "Go hello "+ms(hello.median()), over(edge, hello), 1.35)
+	b.atMost("hook at begin or end of a turn, no mail, presence written", ms(edge.median()), "/bin/true "+ms(empty.median()), over(edge, empty), 3)
 	b.atMost("inbox check, no mail", ms(check.median()), "Go hello "+ms(hello.median()), over(check, hello), 1.35)
 	b.atMost("inbox check, no mail", ms(check.median()), "/bin/true "+ms(empty.median()), over(check, empty), 3)
 	b.note("post version", ms(version.median()), "Go hello "+ms(hello.median()), over(version, hello))
 	return b.sends(dir, rounds)
 }
 
-// hookCall is one call of a hook of Claude Code in a session that is a0.
-func (b *bench) hookCall(dir, event string) (*side, error) {
-	env := map[string]string{}
-	for _, kv := range b.env() {
-		k, v, _ := strings.Cut(kv, "=")
-		env[k] = v
-	}
-	user := config.UserFrom(func(k string) string { return env[k] })
-	if err := user.BindSession(identity.SessionKeyOf("claude", "s0"), config.Binding{Office: dir, Agent: aid(0), Name: "a0"}); err != nil {
-		return nil, err
-	}
-	name := filepath.Join(b.dir, event+".json")
-	err := os.WriteFile(name, []byte(`{"session_id":"s0","cwd":"/","hook_event_name":"`+event+`"}`), 0o600)
-	return &side{do: func(int) (time.Duration, error) {
+// hooks are calls of Claude Code's hooks: between two tool calls, where nothing
+// is new since the last, in a session that is a0; and the end and the begin of a
+// turn, by turns, in a session that is a1, which write presence.json each time
+// and look for everybody's mail.
+func (b *bench) hooks(dir string) (middle, edge *side, err error) {
+	err = errors.Join(b.bind(dir, "claude", "s0", 0), b.bind(dir, "claude", "s1", 1))
+	middle = b.hookCalls("s0", "PostToolBatch")
+	return middle, b.hookCalls("s1", "UserPromptSubmit", "Stop"), err
+}
+
+// hookCalls is a side that fires events of a session of Claude Code, one a round.
+func (b *bench) hookCalls(session string, events ...string) *side {
+	return &side{do: func(round int) (time.Duration, error) {
+		event := events[round%len(events)]
+		name := filepath.Join(b.dir, session+event+".json")
+		text := `{"session_id":"` + session + `","cwd":"/","hook_event_name":"` + event + `","prompt":"go"}`
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			return 0, err
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return 0, err
 		}
 		defer f.Close()
 		return b.timed(f, b.post, "hook", "claude")
-	}}, err
+	}}
+}
+
+// bind makes a session of a runtime agent i.
+func (b *bench) bind(office, runtime, session string, i int) error {
+	env := map[string]string{}
+	for _, kv := range b.env() {
+		k, v, _ := strings.Cut(kv, "=")
+		env[k] = v
+	}
+	user := config.UserFrom(func(k string) string { return env[k] })
+	return user.BindSession(identity.SessionKeyOf(runtime, session), config.Binding{Office: office, Agent: aid(i), Name: fmt.Sprintf("a%d", i)})
 }
 
 // sends measures post send, to an agent that needs no waking, against a process
