@@ -5,24 +5,48 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 )
 
-// perToken is how many bytes a token has at the least: an estimate on the safe
-// side (docs/bench.md says what it was compared with).
-const perToken = 3.5
+// A token has at least so many bytes: in a word with a digit, such as an id or a
+// time, and in all other text. docs/bench.md says what this was compared with.
+const (
+	perTokenOfIDs  = 1.5
+	perTokenOfText = 3.5
+)
 
 // counted is how much of one thing reaches a model.
 type counted struct {
 	what, runtime string // the runtime is "" for what is the same for all
-	bytes         int
-	limit         int // in tokens; -1 is none
+	size
+	limit int // in tokens; -1 is none
 }
 
-func (c counted) tokens() int { return int(float64(c.bytes)/perToken + 0.999) }
+// size is how long texts are; ids is the part of words with a digit.
+type size struct{ bytes, ids int }
+
+func sizeOf(text string) size {
+	s := size{bytes: len(text)}
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool {
+		return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		if strings.ContainsAny(w, "0123456789") {
+			s.ids += len(w)
+		}
+	}
+	return s
+}
+
+func (s size) plus(t size) size { return size{s.bytes + t.bytes, s.ids + t.ids} }
+
+// tokens is how many tokens it is at most.
+func (s size) tokens() int {
+	return int(math.Ceil(float64(s.ids)/perTokenOfIDs + float64(s.bytes-s.ids)/perTokenOfText))
+}
 
 // tokens counts what reaches a model, from what our programs print.
 func tokens(b *bench) error {
@@ -99,21 +123,22 @@ func (c *counting) session(r caller, i int) error {
 				return err
 			}
 		}
-		text := 0
+		var text size
 		for _, event := range step.events {
 			said, err := c.hooked(r, event)
 			if err != nil {
 				return fmt.Errorf("%s: %w", event, err)
 			}
-			text += len(said)
+			text = text.plus(sizeOf(said))
 		}
 		row := counted{step.what, r.name, text, -1}
 		switch {
 		case step.share > 0:
-			row.bytes = (text - c.counts[len(c.counts)-1].bytes) / step.share
+			one := c.counts[len(c.counts)-1].size
+			row.size = size{(text.bytes - one.bytes) / step.share, (text.ids - one.ids) / step.share}
 		case step.mail == 0 && len(step.events) > 2:
 			row.limit = 0
-		case text == 0:
+		case text.bytes == 0:
 			return fmt.Errorf("%s: nothing was said", step.what)
 		}
 		c.counts = append(c.counts, row)
@@ -198,7 +223,7 @@ func (c *counting) commands(agent string) error {
 			return err
 		}
 		if step.what != "" {
-			c.counts = append(c.counts, counted{step.what, "", len(out), step.limit})
+			c.counts = append(c.counts, counted{step.what, "", sizeOf(out), step.limit})
 		}
 	}
 	return nil
@@ -231,7 +256,7 @@ func (c *counting) schemas() error {
 			return err
 		}
 	}
-	total := 0
+	var total size
 	for range 2 {
 		var a struct {
 			Result struct {
@@ -245,7 +270,7 @@ func (c *counting) schemas() error {
 		if a.Result.Instructions == "" && a.Result.Tools == nil {
 			return errors.New("post mcp: neither instructions nor tools")
 		}
-		total += len(a.Result.Instructions) + len(a.Result.Tools)
+		total = total.plus(sizeOf(a.Result.Instructions)).plus(sizeOf(string(a.Result.Tools)))
 	}
 	c.counts = append(c.counts, counted{"post mcp: tools/list and instructions", "", total, 2500})
 	return nil

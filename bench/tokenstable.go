@@ -22,7 +22,7 @@ func tokensTable(counts []counted) string {
 		}
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "\nTokens at most (a token for each %.1f bytes), and the bytes.\n", perToken)
+	fmt.Fprintf(&s, "\nTokens at most (one for each %.1f bytes, of words with a digit for each %.1f), and the bytes.\n", perTokenOfText, perTokenOfIDs)
 	if len(columns) > 0 {
 		fmt.Fprintf(&s, "\n| said by hooks | %s | limit | |\n|---|%s---|---|\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
 	}

@@ -21,8 +21,8 @@ func primerCommand() Command {
 	}
 }
 
-// primerText teaches the whole tool in at most 700 tokens, some 2,600
-// characters: agents pay for every line of it.
+// primerText teaches the whole tool in at most 700 tokens, 2,450
+// bytes: agents pay for every line of it.
 const primerText = `# Mail between agents: post
 
 You have a mailbox. Others (agents and people) write to you; you write to them.
