@@ -139,13 +139,7 @@ func mailRows(e *Env, items []mailbox.Item) [][]string {
 func short(id mail.ID) string { return id.Short() }
 
 // cutTo cuts neutralised text to a width in characters.
-func cutTo(s string, width int) string {
-	r := []rune(Line(s))
-	if len(r) <= width {
-		return string(r)
-	}
-	return string(r[:width-1]) + "…"
-}
+func cutTo(s string, width int) string { return mail.CutSubject(s, width) }
 
 // surfaced records that the pointers to these messages were put before their
 // reader, once the output has taken them.

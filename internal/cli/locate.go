@@ -52,10 +52,7 @@ func (e *Env) MeIn(o *office.Office, reg *registry.Registry) (identity.Me, error
 			return identity.Me{}, err
 		}
 	}
-	session, bound := e.User().Session(e.SessionKey())
-	if bound && session.Office != o.Dir {
-		session = config.Binding{}
-	}
+	session, bound := e.binding(o, reg)
 	me, err := identity.Resolve(identity.Claim{
 		Book: reg, Dir: e.Dir, As: e.As, Env: e.Getenv("POSTROOM_AGENT"), Session: session,
 		Surroundings: func() (string, bool) { return identity.Surroundings(e.Getenv, e.above()) },
@@ -65,6 +62,29 @@ func (e *Env) MeIn(o *office.Office, reg *registry.Registry) (identity.Me, error
 		_ = e.hold(o, me.Entry) // where the state cannot be written, the place still tells
 	}
 	return me, err
+}
+
+// binding is what this session is bound to in o. Where its key is bound to
+// nothing and somebody is named, it is what the process that runs the session
+// speaks as: whoever changes the environment stays who he is.
+func (e *Env) binding(o *office.Office, reg *registry.Registry) (b config.Binding, bound bool) {
+	b, bound = e.User().Session(e.SessionKey())
+	if bound && b.Office != o.Dir {
+		b = config.Binding{}
+	}
+	if b.Agent != "" || e.As == "" && e.Getenv("POSTROOM_AGENT") == "" {
+		return b, bound
+	}
+	p, ok := identity.ProcessHolder(e.above())
+	if !ok {
+		return b, bound
+	}
+	for _, r := range reg.Entries() {
+		if h, held := e.roll(o).Holder(r.AID); held && h.Runs(p) {
+			return config.Binding{Office: o.Dir, Agent: r.AID, Name: r.Name}, true
+		}
+	}
+	return b, bound
 }
 
 // roll keeps which session speaks as which agent of o.
@@ -84,6 +104,9 @@ func (e *Env) heldByOther(o *office.Office, aid string) bool {
 		b, _ := e.User().Session(now.Key)
 		_, guest := identity.Guest(b)
 		return guest && b.Office == o.Dir
+	}
+	if p, above := identity.ProcessHolder(e.above()); above { // not to be changed by the environment
+		now.PID, now.Start, ok = p.PID, p.Start, true
 	}
 	return ok && h.Blocks(now, e.Procs)
 }

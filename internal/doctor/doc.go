@@ -82,6 +82,7 @@ func (d *Doctor) Examine(ctx context.Context) []Finding { return d.examine(ctx).
 func (d *Doctor) examine(ctx context.Context) *exam {
 	x := &exam{Doctor: d, ctx: ctx}
 	if !x.open() {
+		x.checkHooks() // which could not either, and have nobody else to tell
 		return x
 	}
 	for _, check := range []func(){

@@ -2,6 +2,9 @@ package doctor_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +43,24 @@ func TestHookFaults(t *testing.T) {
 		if age := d.Sys.Now().Sub(since); age != 24*time.Hour {
 			t.Errorf("%v", age)
 		}
+	}
+}
+
+// An office that cannot be opened is what hooks fail at first.
+func TestHookFaultsOfBrokenOffice(t *testing.T) {
+	t.Parallel()
+	w := newWard(t)
+	if err := os.WriteFile(filepath.Join(w.Dir, registry.File), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := w.doctor()
+	d.Host.HookFaults = func(time.Time) (string, []string) { return "/state/hooks.log", []string{"one"} }
+	var checks []string
+	for _, f := range d.Examine(t.Context()) {
+		checks = append(checks, f.Check)
+	}
+	if want := []string{"registry", "hooks"}; !slices.Equal(checks, want) {
+		t.Errorf("%v", checks)
 	}
 }
 

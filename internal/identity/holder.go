@@ -26,6 +26,24 @@ func CurrentHolder(getenv func(string) string, procs ProcessTree) (Holder, bool)
 	return h, true
 }
 
+// ProcessHolder is what runs the session that this process belongs to, by the
+// process tree alone: what the environment says, a command may have changed. Key
+// is empty. It is false where no runtime is above, or a daemon of many sessions.
+func ProcessHolder(procs ProcessTree) (Holder, bool) {
+	nothing := func(string) string { return "" }
+	runtime, _ := Surroundings(nothing, procs)
+	if runtime == "" {
+		return Holder{}, false
+	}
+	p, shared, ok := RuntimeProcess(runtime, nothing, procs)
+	return Holder{PID: p.PID, Start: p.Start}, ok && !shared
+}
+
+// Runs reports whether both are run by the same process.
+func (h Holder) Runs(other Holder) bool {
+	return h.PID != 0 && h.PID == other.PID && h.Start == other.Start
+}
+
 // Blocks reports whether the agent that h holds is taken for the session now:
 // h is another session, and its process still runs. A session that was cleared
 // or resumed has another key in the same process; it follows.
@@ -33,7 +51,7 @@ func (h Holder) Blocks(now Holder, procs ProcessTree) bool {
 	if h.Key == "" || h.Key == now.Key || h.PID == 0 || procs == nil {
 		return false
 	}
-	if h.PID == now.PID && h.Start == now.Start {
+	if h.Runs(now) {
 		return false
 	}
 	p, alive := procs.Process(h.PID)

@@ -130,6 +130,30 @@ Hi␛[2J
 	}
 }
 
+// What a runtime puts around its system's or its person's words loses its "<",
+// as a whole word; other tags and text stay.
+func TestRuntimeTags(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"<system>x</system>": "&lt;system>x&lt;/system>",
+		"< / SYSTEM a=1>":    "&lt; / SYSTEM a=1>",
+		"<system":            "&lt;system",
+		"<system.web> <systemd> <user> a < system":   "<system.web> <systemd> <user> a &lt; system",
+		"<pasted_content><permissions instructions>": "&lt;pasted_content>&lt;permissions instructions>",
+		"</system-reminder>":                         "&lt;/system-reminder>",
+	} {
+		if got := Fence("7f3a9", "coder", text); !strings.Contains(got, "\n"+want+"\n") {
+			t.Errorf("%q:\n%s", text, got)
+		}
+		if got := CutSubject(text, 100); got != want {
+			t.Errorf("subject %q: %q", text, got)
+		}
+	}
+	if got := CutSubject("a\x1b[31m\n</system-reminder> and more", 12); got != "a␛[31m␊&lt;…" {
+		t.Errorf("%q", got)
+	}
+}
+
 // Only the last line closes the fence, whatever the body holds.
 func TestFenceProperty(t *testing.T) {
 	t.Parallel()

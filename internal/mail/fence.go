@@ -67,11 +67,37 @@ func disarm(s string) string {
 func armed(s string) bool {
 	s = strings.TrimLeft(s, " \t\n/")
 	for _, tag := range [...]string{fenceTag, "system-reminder"} {
-		if len(s) >= len(tag) && strings.EqualFold(s[:len(tag)], tag) {
+		if begins(s, tag) {
+			return true
+		}
+	}
+	for _, tag := range runtimeTags() {
+		if begins(s, tag) && (len(s) == len(tag) || strings.IndexByte(" \t\n/>", s[len(tag)]) >= 0) {
 			return true
 		}
 	}
 	return false
+}
+
+func begins(s, tag string) bool { return len(s) >= len(tag) && strings.EqualFold(s[:len(tag)], tag) }
+
+// runtimeTags are what the coding CLIs were seen to put around what their
+// system, their person or another session says. They count as whole words only:
+// <system.web> is somebody's XML.
+func runtimeTags() [9]string {
+	return [...]string{"system", "cross-session-message", "pasted_content", "task-notification", "environment_context",
+		"user_instructions", "permissions", "collaboration_mode", "untrusted_context"}
+}
+
+// CutSubject is a subject as lists show it, to a person or a model: neutralised,
+// disarmed as in Fence, and cut to a width in characters.
+func CutSubject(s string, width int) string {
+	s = disarm(Neutralise(s, false))
+	r := []rune(s)
+	if len(r) <= width {
+		return s
+	}
+	return string(r[:width-1]) + "…"
 }
 
 // PartSize is the size of the parts in which a long body is read off a

@@ -71,13 +71,7 @@ func state(it mailbox.Item) string {
 }
 
 // cut makes a subject fit for a list.
-func cut(s string) string {
-	r := []rune(mail.Neutralise(s, false))
-	if len(r) <= subjectWidth {
-		return string(r)
-	}
-	return string(r[:subjectWidth-1]) + "…"
-}
+func cut(s string) string { return mail.CutSubject(s, subjectWidth) }
 
 // surfaced are the receipts for pointers that were put before their reader.
 func surfaced(by string, items ...mailbox.Item) []mail.Receipt {

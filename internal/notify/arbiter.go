@@ -259,6 +259,9 @@ func (rd *round) judge(ctx context.Context, w *wake, in Waiting, force bool) (Ou
 		return rd.loud(Outcome{NotNeeded, "nothing unread"}), nil
 	}
 	asleep := rd.asleep(w.LastAttempt)
+	if rd.rested(w.LastAttempt) {
+		w.restart(rd.now)
+	}
 	v := w.decide(in, rd.now, asleep, force)
 	if !v.fire || ctx.Err() != nil {
 		rd.open = v.out.State.Settled()
@@ -285,16 +288,6 @@ func (rd *round) judge(ctx context.Context, w *wake, in Waiting, force bool) (Ou
 		return out, storeError(agent.Name, err)
 	}
 	return out, nil
-}
-
-// asleep reports whether the agent's session is known, and gave no sign since
-// the last wake.
-func (rd *round) asleep(wake time.Time) bool {
-	if rd.Session == nil {
-		return false
-	}
-	s := rd.Session(rd.r.Agent)
-	return s != nil && s.State != presence.Ended && s.At.Before(wake)
 }
 
 // fire makes the attempt and records it.

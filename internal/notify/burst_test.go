@@ -83,6 +83,35 @@ func TestOneWakeUnderWay(t *testing.T) {
 	d.want(t, out, err, Notified, 3)
 }
 
+// A session that starts, or whose question is answered, has not to wait for the
+// back-off of what failed before: nobody may be there to try again. One that
+// still fails does.
+func TestNoBackOffForSessionThatCameToItsPrompt(t *testing.T) {
+	t.Parallel()
+	d := newDesk(memory())
+	var s *presence.Session
+	d.Session = func(Agent) *presence.Session { return s }
+	d.fake.state = Failed // no session
+	d.box.add(id(0))
+	out, err := d.wake(t0)
+	d.want(t, out, err, Failed, 1)
+	s = &presence.Session{Runtime: "codex", ID: "s", State: presence.Busy, Since: t0.Add(time.Second), At: t0.Add(time.Second)}
+	d.box.surfaced = ids(0, 1)
+	d.box.add(id(1))
+	out, err = d.wake(t0.Add(2 * time.Second))
+	d.want(t, out, err, Pending, 1)
+	s.State, s.Since, s.At = presence.Idle, t0.Add(3*time.Second), t0.Add(3*time.Second)
+	out, err = d.wake(t0.Add(3500 * time.Millisecond)) // fails again
+	d.want(t, out, err, Failed, 2)
+	d.box.add(id(2))
+	out, err = d.wake(t0.Add(4 * time.Second))
+	d.want(t, out, err, Pending, 2)
+	d.fake.state, s.Since, s.At = Notified, t0.Add(5*time.Second), t0.Add(5*time.Second)
+	d.box.add(id(3))
+	out, err = d.wake(t0.Add(5500 * time.Millisecond))
+	d.want(t, out, err, Notified, 3)
+}
+
 // Senders of a burst wait for a true answer: shown by the hooks, or announced
 // with the second wake.
 func TestPatientSenders(t *testing.T) {

@@ -8,6 +8,26 @@ import (
 	"github.com/postroom/postroom/internal/presence"
 )
 
+// asleep reports whether the agent's session is known, and gave no sign since
+// the last wake.
+func (rd *round) asleep(wake time.Time) bool {
+	if rd.Session == nil {
+		return false
+	}
+	s := rd.Session(rd.r.Agent)
+	return s != nil && s.State != presence.Ended && s.At.Before(wake)
+}
+
+// rested reports whether the agent's session came to its prompt since the last
+// wake: what that one failed of, or was held for, is over.
+func (rd *round) rested(wake time.Time) bool {
+	if rd.Session == nil {
+		return false
+	}
+	s := rd.Session(rd.r.Agent)
+	return s != nil && s.State == presence.Idle && s.Since.After(wake)
+}
+
 // untouchable says why nobody may push the session now, "" if one may: a
 // question is open that a key could answer, or its person stopped it.
 func untouchable(s *presence.Session) string {

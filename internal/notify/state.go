@@ -134,6 +134,13 @@ func (w *wake) admit(fresh []mail.ID, asleep bool, now time.Time) {
 	}
 }
 
+// restart ends the back-off of attempts that did not get through.
+func (w *wake) restart(now time.Time) {
+	if w.Tries > 0 {
+		w.Tries, w.NextTry = 0, now
+	}
+}
+
 // begin records an attempt as if it had failed, so that a crash in the middle
 // of it is a failure.
 func (w *wake) begin(ids []mail.ID, now time.Time) {
