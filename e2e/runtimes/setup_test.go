@@ -29,9 +29,12 @@ func theirs(s *seat) map[string]string {
 func (s *seat) onPath() {
 	s.t.Helper()
 	bin := filepath.Join(s.root, "bin")
-	must(s.t, os.MkdirAll(bin, 0o755), os.Symlink(s.path, filepath.Join(bin, s.cli.name)))
+	must(s.t, os.MkdirAll(bin, 0o755))
+	if err := os.Symlink(s.path, filepath.Join(bin, s.cli.name)); !os.IsExist(err) {
+		must(s.t, err)
+	}
 	for i, v := range s.user.env {
-		if path, ok := strings.CutPrefix(v, "PATH="); ok {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok && !strings.HasPrefix(path, bin+":") {
 			s.user.env[i] = "PATH=" + bin + ":" + path
 		}
 	}
@@ -205,7 +208,7 @@ func TestSetupWalk(t *testing.T) {
 	u := bareUser(t, stubmodel.Rules(stubmodel.Rule{Then: stubmodel.Say("good morning")}))
 	api, web := u.sit("api", pick(t, "claude")), u.sit("web", pick(t, "codex"))
 	api.onPath()
-	must(t, os.Symlink(web.path, filepath.Join(u.root, "bin", "codex")))
+	web.onPath()
 	for _, s := range []*seat{api, web} {
 		typed := s.walk()
 		if strings.Contains(strings.Join(typed, "\n"), "office") {

@@ -178,6 +178,7 @@ func (u *user) mail(to, subject, body string, more ...string) {
 	if r.exit != 0 && r.exit != 3 { // 3: in the inbox, and nobody is awake to see it
 		u.t.Fatalf("%v", r)
 	}
+	u.t.Logf("mail: %s", firstLine(r.out))
 }
 
 // await waits for a request to the model.
