@@ -83,6 +83,7 @@ func runAgents(ctx context.Context, e *Env, all bool) error {
 		return err
 	}
 	entries := slices.DeleteFunc(reg.Entries(), func(r registry.Entry) bool { return r.Archived && !all })
+	hidden := len(reg.Entries()) - len(entries)
 	slices.SortFunc(entries, func(a, b registry.Entry) int { return strings.Compare(a.Name, b.Name) })
 	var views []agentView
 	for _, r := range entries {
@@ -99,6 +100,9 @@ func runAgents(ctx context.Context, e *Env, all bool) error {
 		e.Out.Say("no agents yet; next: in the directory where one works, run\n  post join NAME")
 	default:
 		e.agentTable(views)
+	}
+	if hidden > 0 && !e.JSON {
+		e.Out.Say("%d archived: post agents --all", hidden)
 	}
 	return nil
 }

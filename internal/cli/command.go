@@ -27,6 +27,8 @@ type Command struct {
 	// FailsOpen: a program runs it that would stop its user's work for an error.
 	// Nothing but what Said says is ever told by the exit code.
 	FailsOpen bool
+	// Group is the heading under which the list of commands has it.
+	Group string
 	// Hidden commands stand in no list.
 	Hidden bool
 	// Postd commands live in the second program (design §2).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -35,6 +36,11 @@ func (e *Env) showHelp(name string) error {
 		}
 		cmd, table = c, c.Subs
 	}
+	if cmd.Postd {
+		if _, err := e.findPostd(); err == nil { // it knows more of it
+			return e.execPostd(strings.Fields(name))
+		}
+	}
 	e.Out.Printf("%s", commandHelp(name, cmd))
 	if t, is := topic(name); is { // office is both
 		e.Out.Printf("\n%s", t)
@@ -46,34 +52,29 @@ func (e *Env) showHelp(name string) error {
 func overview(table []Command) string {
 	var b strings.Builder
 	program, what := "post", "durable mail between coding agents"
-	here, second := split(table)
-	if len(second) == 0 { // what post hands over is what the second program has
+	if !slices.ContainsFunc(table, func(c Command) bool { return c.Postd }) { // what post hands over is what the second program has
 		program, what = "postd", "what Postroom has besides mail: an always-on router, an audit in git"
 	}
-	fmt.Fprintf(&b, "%s: %s\n\nusage: %s COMMAND [ARGUMENT…] [FLAG…]\n\n", program, what, program)
-	b.WriteString(list(here))
-	if len(second) > 0 {
-		b.WriteString("\nWith postd installed:\n\n" + list(second))
+	fmt.Fprintf(&b, "%s: %s\n\nusage: %s COMMAND [ARGUMENT…] [FLAG…]\n", program, what, program)
+	heading := ""
+	for i, c := range table {
+		if c.Hidden {
+			continue
+		}
+		switch {
+		case c.Group != heading:
+			b.WriteString("\n" + c.Group + ":\n\n")
+		case i == 0:
+			b.WriteString("\n")
+		}
+		heading = c.Group
+		b.WriteString(list(table[i : i+1]))
 	}
 	b.WriteString("\nEverywhere:\n\n")
 	b.WriteString(flagHelp(globalFlags()))
 	b.WriteString("\nTopics, by \"post help TOPIC\":\n\n")
 	b.WriteString(list(topicCommands()))
 	return b.String()
-}
-
-// split parts a table into this program's commands and those of postd.
-func split(table []Command) (here, second []Command) {
-	for _, c := range table {
-		switch {
-		case c.Hidden:
-		case c.Postd:
-			second = append(second, c)
-		default:
-			here = append(here, c)
-		}
-	}
-	return here, second
 }
 
 // list is names and summaries in two columns.

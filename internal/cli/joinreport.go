@@ -53,7 +53,7 @@ func (j *joining) report(e *Env, o *office.Office) {
 		return
 	}
 	if len(r.Launch) > 0 && j.made {
-		e.Out.Say("started by post up %s: %s", r.Agent, Line(strings.Join(r.Launch, " ")))
+		e.Out.Say("post up %s would start: %s", r.Agent, Line(strings.Join(r.Launch, " ")))
 	}
 	if r.Next == "post setup" {
 		e.Out.Say("next: start %s there; whether all is ready says, there,\n  %s", j.entry.Runtime, r.Next)

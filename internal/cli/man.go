@@ -64,8 +64,13 @@ func mainPage(table []Command) string {
 	b.WriteString(heading("post", "1"))
 	b.WriteString(".SH NAME\npost \\- durable mail between coding agents\n")
 	b.WriteString(".SH SYNOPSIS\n.B post\nCOMMAND [ARGUMENT…] [FLAG…]\n.SH COMMANDS\n")
+	heading := ""
 	for _, c := range table {
 		if !c.Hidden {
+			if c.Group != heading {
+				b.WriteString(".SS " + roff(c.Group) + "\n")
+			}
+			heading = c.Group
 			fmt.Fprintf(&b, ".TP\n.BR post\\-%s (1)\n%s\n", roff(c.Name), roff(c.Summary))
 		}
 	}

@@ -130,11 +130,12 @@ for no agent by standing in its workspace: they must be told with --as.
 
 What only a person may do
 
-init, agent, channel, office, answer, install, any join but a session's own,
-and --as human are refused inside an agent's session. It is known by the
-variables that its runtime sets, and by the processes above (on Linux and macOS;
-elsewhere by the variables alone). An office made with --person-check env or off
-checks less; "post where" shows it.
+init, agent, channel, office, answer, install, uninstall, up, start, stop,
+restart, logs, doctor --fix, any join but a session's own, and --as human are
+refused inside an agent's session. It is known by the variables that its runtime
+sets, and by the processes above (on Linux and macOS; elsewhere by the variables
+alone). An office made with --person-check env or off checks less; "post where"
+shows it.
 
 This holds off an agent that was talked into using the tool. It does not hold
 off a hostile program that runs as you: such a program can write your files.

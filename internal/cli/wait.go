@@ -51,6 +51,9 @@ func (x *waiter) run(ctx context.Context, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := d.hasInbox(); err != nil {
+		return err
+	}
 	match, err := x.match(d)
 	if err != nil {
 		return err
@@ -70,6 +73,15 @@ func (x *waiter) run(ctx context.Context, e *Env, args []string) error {
 	}
 	e.printPointer(*it)
 	return d.surfaced("post wait", *it)
+}
+
+// hasInbox refuses to wait for what never comes: a person's mail are approvals.
+func (d *desk) hasInbox() error {
+	if !d.me.Human {
+		return nil
+	}
+	return usageError(d.e.name, "human has no inbox, so nothing comes to it",
+		`a person's mail is in "post approvals"; "post route --watch" prints a line for each delivery in the office`)
 }
 
 func (x *waiter) match(d *desk) (m mailbox.Match, err error) {
@@ -101,7 +113,7 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 func watchCommand() Command {
 	return Command{
 		Name: "watch", Summary: "print a line for each new message, for ever",
-		Long:  "Begins with what is unread. It ends when it is interrupted, or when nobody\nreads its output any more.",
+		Long:  "Begins with what is unread. It ends when it is interrupted, or when nobody\nreads its output any more. What moves in the whole office: post route --watch.",
 		Setup: plain(runWatch),
 	}
 }
@@ -112,6 +124,9 @@ func runWatch(ctx context.Context, e *Env, args []string) error {
 	}
 	d, err := e.openDesk()
 	if err != nil {
+		return err
+	}
+	if err := d.hasInbox(); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(ctx)

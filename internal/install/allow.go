@@ -54,21 +54,28 @@ func (a allow) add(d *jsonDoc) ([]Change, error) {
 		}
 		d.made = append(d.made, joinPath(append(slices.Clone(a.path), r)))
 	}
-	return []Change{{"add", plural(len(missing), "allow rule") + " for the mail verbs only: " + strings.Join(short(missing), ", ")}}, nil
+	return []Change{{"add", plural(len(missing), "allow rule") + " for the mail verbs only: " + short(missing)}}, nil
 }
 
-// short names rules as a person reads them: "post send", "the tool send_mail".
-func short(rules []string) []string {
-	var out []string
+// short names rules as a person reads them: "post send, read; the tools send_mail,
+// read_mail".
+func short(rules []string) string {
+	var verbs, tools, all []string
 	for _, r := range rules {
-		if in, ok := strings.CutPrefix(r, "Bash("); ok {
-			r = strings.TrimSuffix(in, ":*)")
-		} else if i := strings.LastIndex(r, "__"); i >= 0 {
-			r = "the tool " + r[i+2:]
+		if in, ok := strings.CutPrefix(r, "Bash(post "); ok {
+			verbs = append(verbs, strings.TrimSuffix(in, ":*)"))
+		} else {
+			parts := strings.Split(r, "__") // mcp__postroom__send_mail
+			tools = append(tools, parts[len(parts)-1])
 		}
-		out = append(out, r)
 	}
-	return out
+	if len(verbs) > 0 {
+		all = append(all, "post "+strings.Join(verbs, ", "))
+	}
+	if len(tools) > 0 {
+		all = append(all, "the tools "+strings.Join(tools, ", "))
+	}
+	return strings.Join(all, "; ")
 }
 
 // remove leaves the rules that were there before, if it is known which.
