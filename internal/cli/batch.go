@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 
@@ -22,6 +23,8 @@ const (
 	// batchLine bounds one line: a body of mail.MaxSize whose characters are
 	// all escaped.
 	batchLine = 7 * mail.MaxSize
+	// batchGC is how much garbage may pile up, in per cent of what is in use.
+	batchGC = 400
 )
 
 // batchMessage is one line of a batch.
@@ -84,6 +87,8 @@ func (s *send) runBatch(ctx context.Context, e *Env, args []string) error {
 	case e.StdinTTY:
 		return usageError(e.name, "--batch reads messages from standard input", "pipe them in, one JSON object a line")
 	}
+	// Nothing lives long here, and a group of large messages fits into memory.
+	defer debug.SetGCPercent(debug.SetGCPercent(batchGC))
 	d, err := e.openDesk()
 	if err != nil {
 		return err

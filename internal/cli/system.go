@@ -29,7 +29,7 @@ func SystemEnv(version string) *Env {
 			Now:     time.Now,
 			OpenFS:  func(dir string) (vfs.FS, error) { return vfs.OpenReal(dir) },
 			Machine: sync.OnceValue(config.Machine), Boot: debt.BootClock, Host: host, PID: os.Getpid(),
-			Version: "post " + version, Parallel: 16,
+			Version: "post " + version, Parallel: 32,
 		},
 		Procs: identity.System(), Live: identity.System(), Sleep: sleep, Patience: 10 * time.Second,
 		Executable: os.Executable, Exec: Exec,

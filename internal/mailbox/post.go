@@ -31,8 +31,9 @@ const maxTries = 64
 // sender stores messages under the mailbox lock.
 type sender struct {
 	*Mailbox
-	now   time.Time
-	clock *spool.Clock
+	now    time.Time
+	clock  *spool.Clock
+	stored []office.Stored
 }
 
 // post stamps what was not sent before and stores it. Ids that turn out to be
@@ -44,6 +45,7 @@ func (s *sender) post(todo []*parcel) {
 		taken := s.storeGroup(group)
 		todo = append(taken, later...)
 	}
+	s.Office.NoteStored(s.Author.Tag(), s.stored)
 	s.clock.Save() // losing it costs a try like the one above
 	s.prune()
 }
@@ -86,6 +88,8 @@ func (s *sender) storeGroup(group []*parcel) (taken []*parcel) {
 			if p.sent.Err = s.unstored(p.sent.Msg, p.letter.Err); p.sent.Err != nil {
 				p.sent.Msg = nil
 			}
+		default:
+			s.stored = append(s.stored, office.Stored{Draft: p.letter.Draft(), Msg: p.sent.Msg})
 		}
 	}
 	return taken

@@ -56,6 +56,7 @@ func (m *Mailbox) SendAll(drafts []Draft) []Posted {
 	out := make([]Posted, len(drafts))
 	err := m.Office.CheckWritable()
 	var todo []*parcel
+	facts := &once{office: m.Office}
 	for i := range drafts {
 		d, p := drafts[i], &out[i]
 		if p.Err = err; err != nil {
@@ -63,7 +64,7 @@ func (m *Mailbox) SendAll(drafts []Draft) []Posted {
 		}
 		var msgs []*mail.Message
 		var worlds []policy.World
-		if msgs, worlds, p.Err = m.prepare(&d); p.Err != nil {
+		if msgs, worlds, p.Err = m.prepare(&d, facts); p.Err != nil {
 			continue
 		}
 		p.Sent = make([]Sent, len(msgs))
@@ -91,7 +92,7 @@ func (m *Mailbox) SendAll(drafts []Draft) []Posted {
 
 // prepare builds a message per recipient and asks the rules about each, before
 // any is stored: one unknown name refuses all.
-func (m *Mailbox) prepare(d *Draft) ([]*mail.Message, []policy.World, error) {
+func (m *Mailbox) prepare(d *Draft, facts *once) ([]*mail.Message, []policy.World, error) {
 	if len(d.To) == 0 {
 		return nil, nil, &mail.Error{Op: "send", Kind: mail.KindUsage, Err: errors.New("there is no recipient"), Hint: "name one: post send coder …"}
 	}
@@ -106,7 +107,7 @@ func (m *Mailbox) prepare(d *Draft) ([]*mail.Message, []policy.World, error) {
 		if d.Key != "" || d.Again {
 			msg.Envelope = &mail.Envelope{Key: d.Key, Again: d.Again}
 		}
-		w, err := m.Office.World(m.Registry, m.Author, msg, nil)
+		w, err := m.Office.World(m.Registry, m.Author, msg, facts)
 		if err != nil {
 			return nil, nil, err
 		}

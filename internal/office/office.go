@@ -64,6 +64,8 @@ type Office struct {
 	bookIs   fs.FileInfo
 	boxes    map[string]vfs.FS // mailboxes elsewhere, by directory
 	roll     roll
+	storedBy string            // whose messages are in stored
+	stored   map[string]Stored // by file name
 }
 
 // Open opens the office in dir, which is absolute.

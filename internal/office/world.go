@@ -181,6 +181,13 @@ func history(reg *registry.Registry, a Author) (seen []policy.Seen, err error) {
 	return seen, err
 }
 
+// SomeFuse reports whether any fuse is on record; nearly always there is none.
+// In doubt each fuse itself has to be asked.
+func (o *Office) SomeFuse() bool {
+	names, err := o.FS.ReadNames("fuses")
+	return err != nil || len(names) > 0
+}
+
 func (o *Office) fuses(a Author, m *mail.Message, w *policy.World) error {
 	conversation := policy.Conversation(m, w.Parent)
 	keys := []approval.FuseKey{approval.AgentFuse(a.AID)}

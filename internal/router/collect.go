@@ -129,12 +129,11 @@ func (p *pass) collectFrom(a office.Author) ([]*job, error) {
 	var jobs []*job
 	var raws []spool.Draft
 	for _, name := range append(ids[:min(len(ids), p.share)], others[:min(len(others), rawsPerRound)]...) {
-		d, err := a.Box.Draft(name)
+		m, d, copied, err := p.read(a, name)
 		if err != nil { // gone, or unreadable for now: doctor names it
 			p.skipFile(a, spool.Outbox+"/"+name)
 			continue
 		}
-		m, copied := p.stamped(a, d)
 		switch {
 		case m == nil:
 			raws = append(raws, d)
@@ -151,6 +150,21 @@ func (p *pass) collectFrom(a office.Author) ([]*job, error) {
 		raws = append(raws, p.refailed(a)...)
 	}
 	return append(jobs, p.adoptAll(a, raws)...), nil
+}
+
+// read reads an outbox file, or takes it from whom in this process has just
+// written it; m is nil if it is no stamped message.
+func (p *pass) read(a office.Author, name string) (m *mail.Message, d spool.Draft, copied bool, err error) {
+	if s, ok := p.o.TakeStored(a, name); ok && p.writtenBy(s.Msg.From, a) {
+		if may, known := p.mayUse(s.Msg.ID, a, s.Draft.Digest); may {
+			return s.Msg, s.Draft, known, nil
+		}
+	}
+	if d, err = a.Box.Draft(name); err != nil {
+		return nil, d, false, err
+	}
+	m, copied = p.stamped(a, d)
+	return m, d, copied, nil
 }
 
 // originGone makes sure that the hand-written file that m was made of is gone.

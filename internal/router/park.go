@@ -11,6 +11,7 @@ import (
 	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/transcript"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // A sender's pass parks what trails: index line, office copy, journal records
@@ -105,6 +106,7 @@ func (p *pass) resume() error {
 
 // unpark makes durable what is parked and retires it, all of it together.
 func (p *pass) unpark() error {
+	defer vfs.Hold(p.o.FS)()
 	pending, err := p.journal.Unsettled()
 	if err != nil {
 		return err
@@ -113,8 +115,14 @@ func (p *pass) unpark() error {
 		return err
 	}
 	var leave []func() error
+	delivered, authors := map[mail.ID]journal.Record{}, map[string]office.Author{}
+	for _, r := range pending {
+		if r.Event == journal.Delivered {
+			delivered[r.ID] = r
+		}
+	}
 	for _, id := range p.parked.ids {
-		if a, d, ok := p.parkedDraft(mail.ID(id), pending); ok {
+		if a, d, ok := p.parkedDraft(mail.ID(id), delivered, authors); ok {
 			if err := a.Box.Retire(d); err != nil {
 				continue // it takes the way of all mail, and its trouble is told there
 			}
@@ -175,15 +183,36 @@ func (p *pass) syncIndex(aid string) error {
 
 // parkedDraft finds a parked message in its author's outbox, if it is still the
 // one that was delivered.
-func (p *pass) parkedDraft(id mail.ID, pending []journal.Record) (office.Author, spool.Draft, bool) {
-	at := slices.IndexFunc(pending, func(r journal.Record) bool { return r.Event == journal.Delivered && r.ID == id })
-	if at < 0 {
+func (p *pass) parkedDraft(id mail.ID, delivered map[mail.ID]journal.Record, authors map[string]office.Author) (office.Author, spool.Draft, bool) {
+	r, ok := delivered[id]
+	if !ok {
 		return office.Author{}, spool.Draft{}, false
 	}
-	r := pending[at]
-	author := p.authorOf(r.From)
+	author, known := authors[r.From]
+	if !known {
+		author = p.authorOf(r.From)
+		authors[r.From] = author
+	}
+	if d, ok := p.sameAsCopy(author.Box, r); ok {
+		return author, d, true
+	}
 	d, err := author.Box.Draft(spool.FileName(id))
 	return author, d, err == nil && d.Err == nil && d.Digest == r.Digest
+}
+
+// sameAsCopy spares reading an outbox file that is a link to the office's copy
+// and was not written to since it was delivered.
+func (p *pass) sameAsCopy(b spool.Box, r journal.Record) (spool.Draft, bool) {
+	d := spool.Draft{Dir: spool.Outbox, Name: spool.FileName(r.ID), Digest: r.Digest}
+	if !b.Shared {
+		return d, false
+	}
+	there, err := b.FS.Lstat(b.Path(d.Path()))
+	if err != nil || !there.Mode().IsRegular() || there.ModTime().After(r.At) {
+		return d, false
+	}
+	copied, err := p.o.FS.Lstat(office.MessagePath(r.ID))
+	return d, err == nil && vfs.SameFile(there, copied)
 }
 
 // parkable reports whether all that is left to do for the messages of a round is

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 const (
@@ -21,6 +22,7 @@ const (
 // take brings what waits in the outboxes into the inboxes, and takes up each
 // file once.
 func (p *pass) take(authors []office.Author) []*job {
+	defer vfs.Hold(p.o.FS)()
 	found := p.plan(p.collect(authors))
 	p.deliver(found)
 	for _, j := range found {

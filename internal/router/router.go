@@ -30,6 +30,7 @@ import (
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/transcript"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 const (
@@ -281,6 +282,7 @@ func (p *pass) round(ctx context.Context, authors []office.Author) (found int, e
 
 // finish does for delivered messages what may trail.
 func (p *pass) finish(jobs []*job) error {
+	defer vfs.Hold(p.o.FS)()
 	steps := []func([]*job) error{p.record, p.transcribe, p.retire}
 	if p.parkable(jobs) {
 		steps = []func([]*job) error{p.park}

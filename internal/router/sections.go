@@ -60,14 +60,33 @@ func (p *pass) transcribe(jobs []*job) error {
 // appendSections writes the sections, unsynced, and returns those that are there.
 func (p *pass) appendSections(jobs []*job) (done []transcript.Intent, err error) {
 	var errs []error
-	for _, j := range jobs {
-		for _, s := range j.sections {
-			if err := transcript.Append(p.o.FS, s.intent, s.text); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			done = append(done, s.intent)
+	for _, run := range runs(jobs) {
+		ins, texts := make([]transcript.Intent, len(run)), make([][]byte, len(run))
+		for i, s := range run {
+			ins[i], texts[i] = s.intent, s.text
 		}
+		if err := transcript.AppendRun(p.o.FS, ins, texts); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		done = append(done, ins...)
 	}
 	return done, errors.Join(errs...)
+}
+
+// runs groups the sections that follow one another in the same transcript.
+func runs(jobs []*job) (list [][]*section) {
+	open := map[string]int{} // the run of each transcript that is written to, in list
+	for _, j := range jobs {
+		for _, s := range j.sections {
+			n, ok := open[s.intent.File]
+			if ok && list[n][len(list[n])-1].intent.End() == s.intent.Offset {
+				list[n] = append(list[n], s)
+				continue
+			}
+			open[s.intent.File] = len(list)
+			list = append(list, []*section{s})
+		}
+	}
+	return list
 }

@@ -3,10 +3,13 @@ package spool
 import (
 	"errors"
 	"io/fs"
-	"sync"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/vfs"
 )
+
+// mostOpen bounds how many files are open at once, waiting for their syncs.
+const mostOpen = 256
 
 // Letter is one stamped message on its way into an outbox.
 type Letter struct {
@@ -17,6 +20,22 @@ type Letter struct {
 	Err error
 
 	temp string
+	info fs.FileInfo // of the file as it was written
+}
+
+// Draft is the letter as it stands in the outbox, if StoreAll had no error.
+func (l *Letter) Draft() Draft {
+	return Draft{Dir: Outbox, Name: FileName(l.ID), Data: l.Data, Info: l.info, Digest: mail.DigestOf(l.Data)}
+}
+
+// Unchanged reports whether the outbox file is the very one that d was read
+// from, or written to, and nobody has written to it since.
+func (b Box) Unchanged(d Draft) bool {
+	if d.Info == nil {
+		return false
+	}
+	fi, err := b.FS.Lstat(b.Path(d.Dir, d.Name))
+	return err == nil && fi.Mode().IsRegular() && vfs.SameFile(fi, d.Info) && fi.Size() == d.Info.Size() && fi.ModTime().Equal(d.Info.ModTime())
 }
 
 // StoreAll puts stamped messages into the outbox, durably: their data is synced
@@ -25,6 +44,9 @@ type Letter struct {
 // outbox any more; a router may have taken it from there meanwhile, so look
 // before saying that nothing was sent. The caller holds the mailbox lock.
 func (b Box) StoreAll(letters []*Letter, batch *Batch) {
+	if len(letters) > 1 {
+		defer vfs.Hold(b.FS)()
+	}
 	b.writeAll(letters, batch.Parallel)
 	b.linkKept(letters, batch)
 	for _, l := range letters {
@@ -44,25 +66,25 @@ func (b Box) StoreAll(letters []*Letter, batch *Batch) {
 	}
 }
 
-// writeAll writes the letters under temporary names, width at once.
+// writeAll writes the letters under temporary names and makes them durable,
+// width at once: the kernel groups syncs that run side by side.
 func (b Box) writeAll(letters []*Letter, width int) {
-	write := func(l *Letter) { l.temp, l.Err = writeTemp(b.FS, b.Path(Outbox), FileName(l.ID), l.Data) }
-	if width < 2 || len(letters) < 2 {
-		for _, l := range letters {
-			write(l)
+	syncs := Batch{Parallel: width}
+	for i, l := range letters {
+		var f vfs.File
+		if l.temp, f, l.Err = beginTemp(b.FS, b.Path(Outbox), FileName(l.ID), l.Data); l.Err != nil {
+			continue
 		}
-		return
-	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, width)
-	for _, l := range letters {
-		slots <- struct{}{}
-		wg.Go(func() {
-			write(l)
-			<-slots
+		syncs.Do(func() error {
+			l.info, _ = f.Stat() // nil: whoever wants to know looks itself
+			l.Err = endTemp(b.FS, l.temp, f)
+			return l.Err
 		})
+		if width < 2 || i%mostOpen == mostOpen-1 {
+			syncs.Flush()
+		}
 	}
-	wg.Wait()
+	syncs.Flush()
 }
 
 // linkKept makes the keys that hold for ever durable, before any message is.

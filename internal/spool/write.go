@@ -13,6 +13,15 @@ import (
 // caller's alone: whoever calls holds the lease or the mailbox lock, so what
 // stands there is left from a crash.
 func writeTemp(fsys vfs.FS, dir, name string, data []byte) (string, error) {
+	temp, f, err := beginTemp(fsys, dir, name, data)
+	if err != nil {
+		return "", err
+	}
+	return temp, endTemp(fsys, temp, f)
+}
+
+// beginTemp writes data under a temporary name in dir, for endTemp.
+func beginTemp(fsys vfs.FS, dir, name string, data []byte) (string, vfs.File, error) {
 	temp := path.Join(dir, tmp+name)
 	f, err := fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -21,20 +30,26 @@ func writeTemp(fsys vfs.FS, dir, name string, data []byte) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
+	if _, err = f.Write(data); err != nil {
+		f.Close()
+		fsys.Remove(temp)
+		return "", nil, err
 	}
+	return temp, f, nil
+}
+
+// endTemp makes a temporary file durable and closes it.
+func endTemp(fsys vfs.FS, temp string, f vfs.File) error {
+	err := f.Sync()
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
 		fsys.Remove(temp) // nothing refers to it; a stray is skipped by readers anyway
-		return "", err
 	}
-	return temp, nil
+	return err
 }
 
 // PutNew makes dir/name appear whole, without ever replacing what is there

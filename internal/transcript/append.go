@@ -80,6 +80,21 @@ func Append(fsys vfs.FS, in Intent, section []byte) error {
 	return write(f, in, section[len(have):], size, op)
 }
 
+// AppendRun is Append for sections of one file of which each begins where the
+// one before it ends, with one write: all of them, or none.
+func AppendRun(fsys vfs.FS, ins []Intent, sections [][]byte) error {
+	if len(ins) == 1 {
+		return Append(fsys, ins[0], sections[0])
+	}
+	for i, in := range ins {
+		if int64(len(sections[i])) != in.Length || mail.DigestOf(sections[i]) != in.Digest || i > 0 && (in.File != ins[0].File || in.Offset != ins[i-1].End()) {
+			return failure("append transcript", in.File, mail.KindInvalid, errors.New("the sections are not those announced"), "")
+		}
+	}
+	all := bytes.Join(sections, nil)
+	return Append(fsys, intent(ins[0].File, ins[0].Offset, all), all)
+}
+
 // write writes the rest of a section at the end of f, or nothing.
 func write(f vfs.File, in Intent, rest []byte, size int64, op string) error {
 	if len(rest) == 0 {

@@ -241,6 +241,31 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+func TestAppendRun(t *testing.T) {
+	t.Parallel()
+	m := newOffice(t)
+	one, two := []byte("## [a→b] 1\n\n---\n\n"), []byte("## [a→b] 2\n\n---\n\n")
+	first, err := Prepare(m, file, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ins := []Intent{first, first.Next(two)}
+	if err := AppendRun(m, ins, [][]byte{two, one}); mail.KindOf(err) != mail.KindInvalid {
+		t.Fatalf("sections in another order than announced: %v", err)
+	}
+	if err := AppendRun(m, []Intent{first, first}, [][]byte{one, one}); mail.KindOf(err) != mail.KindInvalid {
+		t.Fatalf("sections that do not follow one another: %v", err)
+	}
+	for range 2 { // again: it is there already
+		if err := AppendRun(m, ins, [][]byte{one, two}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, m); got != string(one)+string(two) {
+		t.Fatalf("%q", got)
+	}
+}
+
 func TestNames(t *testing.T) {
 	t.Parallel()
 	m := newOffice(t)

@@ -25,6 +25,7 @@ type Real struct {
 	fd   int
 	path string      // absolute
 	walk atomic.Bool // openat2 is not to be had
+	held holding
 }
 
 const directory = unix.O_DIRECTORY
@@ -95,6 +96,10 @@ func (r *Real) openAt(name string, flag int, perm uint32) (int, error) {
 		return -1, err
 	}
 	if len(dirs) > 0 && !r.walk.Load() {
+		if d := r.held.get(path.Dir(name)); d != nil {
+			defer r.held.put(d)
+			return openat(d.fd, base, flag, perm)
+		}
 		fd, err, ok := openBeneath(r.fd, name, flag, perm)
 		if ok && err != unix.ELOOP { // the walk tells which component is the symlink
 			return fd, err
@@ -183,7 +188,7 @@ func (r *Real) both(oldname, newname string, do func(from, to entry) error) erro
 		if _, _, err := split(newname); err != nil {
 			return err
 		}
-		return do(from, entry{from.dir, base})
+		return do(from, entry{dir: from.dir, base: base})
 	}
 	to, err := r.find(newname)
 	if err != nil {
@@ -233,7 +238,13 @@ func (r *Real) SyncDir(name string) error {
 		return pathError("sync", name, err)
 	}
 	defer unix.Close(fd)
-	return pathError("sync", name, again(func() error { return unix.Fsync(fd) }))
+	if err := again(func() error { return unix.Fsync(fd) }); err != nil {
+		return pathError("sync", name, err)
+	}
+	if !r.held.same(name, fd) {
+		return pathError("sync", name, errReplaced)
+	}
+	return nil
 }
 
 // entry is a name taken apart: the open directory that holds it, and its name
@@ -241,6 +252,7 @@ func (r *Real) SyncDir(name string) error {
 type entry struct {
 	dir  int
 	base string
+	held *heldDir // that dir is of, if it is kept
 }
 
 // find opens the directory that holds name.
@@ -249,10 +261,16 @@ func (r *Real) find(name string) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
+	if len(dirs) > 0 {
+		if d := r.held.get(path.Dir(name)); d != nil {
+			return entry{d.fd, base, d}, nil
+		}
+	}
 	if len(dirs) > 1 && !r.walk.Load() {
-		fd, err, ok := openBeneath(r.fd, path.Dir(name), openDir, 0)
+		dir := path.Dir(name)
+		fd, err, ok := openBeneath(r.fd, dir, openDir, 0)
 		if ok && err == nil {
-			return entry{fd, base}, nil
+			return entry{fd, base, r.held.keep(dir, fd)}, nil
 		}
 		r.walk.Store(err == unix.ENOSYS)
 	}
@@ -261,7 +279,7 @@ func (r *Real) find(name string) (entry, error) {
 
 // findIn opens the directories one after the other.
 func (r *Real) findIn(dirs []string, base string) (entry, error) {
-	at := entry{r.fd, base}
+	at := entry{dir: r.fd, base: base}
 	for _, d := range dirs {
 		next, err := openat(at.dir, d, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 		r.release(at)
@@ -274,7 +292,10 @@ func (r *Real) findIn(dirs []string, base string) (entry, error) {
 }
 
 func (r *Real) release(at entry) {
-	if at.dir != r.fd {
+	switch {
+	case at.held != nil:
+		r.held.put(at.held)
+	case at.dir != r.fd:
 		unix.Close(at.dir)
 	}
 }
