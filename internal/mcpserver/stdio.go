@@ -25,11 +25,22 @@ const (
 )
 
 // ServeStdio serves one client over r and w, one JSON-RPC message a line, until
-// r ends or ctx does. What was asked before r ended is answered.
+// r ends or ctx does. What was asked before r ended is answered, unless the
+// client takes no answers: a write that waits for it holds up nothing then, and
+// the caller ends the process.
 func (s *Server) ServeStdio(ctx context.Context, r io.ReadCloser, w io.WriteCloser) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	err := s.server(ctx).Run(ctx, patient{s, &mcp.IOTransport{Reader: r, Writer: s.out.wrap(w), MaxLineLength: maxRequest}})
+	done := make(chan error, 1)
+	go func() {
+		done <- s.server(ctx).Run(ctx, patient{s, &mcp.IOTransport{Reader: r, Writer: s.out.wrap(w), MaxLineLength: maxRequest}})
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-s.stuck(ctx):
+		s.log.Warn("the client reads nothing; left with answers unsent")
+	}
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -37,6 +48,15 @@ func (s *Server) ServeStdio(ctx context.Context, r io.ReadCloser, w io.WriteClos
 		return &mail.Error{Op: "mcp", Kind: mail.KindInvalid, Addr: "standard input", Err: err, Hint: "it takes JSON-RPC messages, one a line; coding CLIs start it"}
 	}
 	return nil
+}
+
+// stuck is closed when a server that was to end should long have done so.
+func (s *Server) stuck(ctx context.Context) <-chan struct{} {
+	late := make(chan struct{})
+	end := sync.OnceFunc(func() { close(late) })
+	context.AfterFunc(ctx, func() { time.AfterFunc(goodbye, end) })
+	context.AfterFunc(s.leaving, func() { time.AfterFunc(linger+goodbye, end) })
+	return late
 }
 
 // patient is a transport that ends when everything that was asked is answered.
