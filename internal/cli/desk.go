@@ -64,8 +64,15 @@ func (d *desk) dispatcher() *dispatch.Dispatcher { return d.e.dispatcher(d.Offic
 
 func (e *Env) dispatcher(o *office.Office) *dispatch.Dispatcher {
 	d := dispatch.New(o, e.adapters(), e.program())
-	d.Alive = e.Runs
+	d.Alive, d.Speaks = e.Runs, e.Speaks
 	return d
+}
+
+// Speaks reports whether a session may be the agent's: it is bound to no other,
+// and is no guest.
+func (e *Env) Speaks(aid, runtime, session string) bool {
+	b, bound := e.User().Session(identity.SessionKeyOf(runtime, session))
+	return !bound || b.Agent == aid
 }
 
 // Runs reports whether a session's process still does, as far as can be told.

@@ -38,6 +38,9 @@ type Dispatcher struct {
 	// Alive reports whether a process that began at start still runs; nil if
 	// that cannot be told here.
 	Alive func(pid int, start string) bool
+	// Speaks reports whether a session may be the agent's, by what this user's
+	// state says; nil if that says nothing. A mailbox says what its owner likes.
+	Speaks func(aid, runtime, session string) bool
 
 	mu       sync.Mutex
 	attempts []notify.Attempt
@@ -234,6 +237,9 @@ func (d *Dispatcher) session(agent notify.Agent) *presence.Session {
 	s, ok, err := presence.ReadIn(box.FS, box.Dir)
 	if err != nil || !ok {
 		return nil // a hint that cannot be read is no hint
+	}
+	if d.Speaks != nil && !d.Speaks(agent.AID, s.Runtime, s.ID) {
+		return nil // another's session is not woken for this one's mail
 	}
 	if s.PID != 0 && d.Alive != nil && !d.Alive(s.PID, s.Start) {
 		s.State = presence.Ended

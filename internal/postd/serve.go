@@ -78,7 +78,7 @@ func runServe(ctx context.Context, e *cli.Env, listen string, log *slog.Logger) 
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // from here on a signal does what it always does
-	s := serve.Server{Dir: o.Dir, Sys: e.System, Table: Adapters(e), Alive: e.Runs, Program: e.FindPost(), Log: log,
+	s := serve.Server{Dir: o.Dir, Sys: e.System, Table: Adapters(e), Alive: e.Runs, Speaks: e.Speaks, Program: e.FindPost(), Log: log,
 		Listen: listen, StateDir: e.User().Dir, Sides: sides(e, o, log),
 		Ready: func(addr string) { sayServing(e, o, addr) }}
 	return s.Run(ctx)

@@ -31,6 +31,7 @@ type Server struct {
 	Table   notify.Table
 	Program string                           // what a wake tells an agent to run: "post", or its path
 	Alive   func(pid int, start string) bool // of dispatch.Dispatcher
+	Speaks  func(aid, runtime, session string) bool
 	Log     *slog.Logger
 	// Listen is a loopback address; port 0 is chosen by the system.
 	Listen string
@@ -117,7 +118,7 @@ func (s *Server) start(o *office.Office) (*run, error) {
 
 func (s *Server) dispatcher(o *office.Office) *dispatch.Dispatcher {
 	d := dispatch.New(o, s.Table, s.Program)
-	d.Alive = s.Alive
+	d.Alive, d.Speaks = s.Alive, s.Speaks
 	return d
 }
 
