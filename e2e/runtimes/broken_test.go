@@ -78,12 +78,16 @@ func TestBrokenOffice(t *testing.T) {
 		if r := term.prompt("with a torn registry"); r.NewestHas("Postroom") {
 			t.Errorf("it was told: %v", r.Newest())
 		}
-		term.shows("ok")
-		term.quiet()
-		log, err := os.ReadFile(filepath.Join(u.home, ".local/state/postroom/hooks.log"))
-		if err != nil || !strings.Contains(string(log), "registry") {
-			t.Errorf("hooks.log: %v\n%s", err, log)
+		log := ""
+		until(t, "the turn's last hook", func() bool {
+			raw, err := os.ReadFile(filepath.Join(u.home, ".local/state/postroom/hooks.log"))
+			log = string(raw)
+			return err == nil && strings.Contains(log, c.name+" Stop:")
+		})
+		if !strings.Contains(log, c.name+" UserPromptSubmit:") || !strings.Contains(log, "registry") {
+			t.Errorf("hooks.log:\n%s", log)
 		}
+		term.quiet()
 		if d := u.post("doctor", "--office", s.office); d.exit == 0 || !strings.Contains(d.out+d.err, "hooks.log") || !strings.Contains(d.out+d.err, "registry.json") {
 			t.Errorf("%v", d)
 		}

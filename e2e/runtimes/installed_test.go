@@ -42,11 +42,17 @@ func (s *terminal) rests() {
 	s.quiet()
 }
 
-// quiet waits until the screen shows no turn.
+// quiet waits until the screen shows no turn, several times in a row: it shows
+// none yet right after a prompt, and right before hooks keep it from ending.
 func (s *terminal) quiet() {
 	s.t.Helper()
+	row := 0
 	s.waitScreen("the end of the turn", func(screen string) bool {
-		return s.ready(screen) && !strings.Contains(screen, "esc to interrupt")
+		row++
+		if !s.ready(screen) || strings.Contains(screen, "esc to interrupt") {
+			row = 0
+		}
+		return row >= 5
 	})
 }
 

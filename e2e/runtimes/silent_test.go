@@ -17,7 +17,9 @@ import (
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	on(t, "claude codex", func(t *testing.T, c cli) {
-		u := newUser(t, stubmodel.Rules(stubmodel.Rule{When: "run it", Then: stubmodel.Shell("echo a tool ran")}))
+		u := newUser(t, stubmodel.Rules(
+			stubmodel.Rule{When: "run it", Then: stubmodel.Shell("echo a tool ran")},
+			stubmodel.Rule{When: "good morning", Then: stubmodel.Say("the night is over")}))
 		s, other := u.sit("coder", c), u.sit("other", c)
 		one, elsewhere, turn := s.onePrompt("plum1"), other.onePrompt("plum1"), s.secondTurn("plum1")
 		s.onPath()
@@ -57,6 +59,7 @@ func (s *seat) secondTurn(time string) string {
 	s.t.Helper()
 	term := s.open()
 	term.prompt("good morning, " + time)
+	term.shows("the night is over")
 	term.quiet()
 	term.prompt("the " + time + ", run it")
 	r := s.await("the tool", func(r stubmodel.Request) bool {
