@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,13 +22,14 @@ import (
 func (u *user) seated(c cli, open ...string) woken {
 	u.t.Helper()
 	s := u.sit("coder", c)
+	s.join("--runtime", s.cli.name)
 	return s.seated(open...)
 }
 
+// seated is the same for an agent that joined already.
 func (s *seat) seated(open ...string) woken {
 	s.t.Helper()
 	s.onPath()
-	s.join("--runtime", s.cli.name)
 	s.install()
 	w := woken{s.open(open...)}
 	w.begins("good morning")
@@ -88,6 +90,133 @@ func TestPluginWake(t *testing.T) {
 		w.presence("ended")
 		if r := w.send("the last subject"); r.exit != 3 {
 			t.Errorf("%v", r)
+		}
+	})
+}
+
+// Qwen Code takes a prompt from the file that it was started with, between two
+// turns; while one runs, nothing is written and its hooks show the mail.
+func TestInputFileWake(t *testing.T) {
+	t.Parallel()
+	on(t, "qwen", func(t *testing.T, c cli) {
+		open := make(chan struct{})
+		u := newUser(t, wakeRules(stubmodel.Rule{When: "work now", Once: true, Then: stubmodel.Shell("true").After(open)},
+			stubmodel.Rule{When: "new message for you", Once: true, Then: stubmodel.Say("seen at work")}))
+		s := u.sit("coder", c)
+		file := filepath.Join(s.home, "prompts")
+		write(t, "", file)
+		s.join("--runtime", c.name, "--notify", "qwen:"+file)
+		w := s.seated("--input-file", file)
+		start := time.Now()
+		r := w.send("a subject")
+		if r.exit != 0 || !strings.Contains(r.out, "notified: qwen") {
+			t.Errorf("%v", r)
+		}
+		u.await("the wake", func(r stubmodel.Request) bool { return r.Agent == "coder" && r.NewestHas("Postroom: 1 new message") })
+		t.Logf("the sender knew after %v, the model had the wake after %v", r.took, time.Since(start))
+		w.shows("I have read it")
+		w.rest()
+		if n := w.wakes(); n != 1 {
+			t.Errorf("%d wakes", n)
+		}
+		if list := w.events(w.firstShown()); !slices.Equal(list, []string{"surfaced", "read"}) {
+			t.Errorf("%v", list)
+		}
+		w.begins("work now")
+		if r := w.send("another subject"); r.exit != 3 || !strings.Contains(r.out, "a turn runs") {
+			t.Errorf("%v", r)
+		}
+		close(open)
+		w.shows("seen at work")
+		w.rest()
+		if roles := u.model.Roles("the body of a subject"); !slices.Equal(roles, []stubmodel.Role{stubmodel.ToolRole}) {
+			t.Errorf("the body came as %v", roles)
+		}
+	})
+}
+
+// Copilot's extension sees the inbox change, and starts one turn; not after its
+// person stopped it. It is loaded with --experimental only.
+func TestExtensionWake(t *testing.T) {
+	t.Parallel()
+	on(t, "copilot", func(t *testing.T, c cli) {
+		never := make(chan struct{})
+		defer close(never)
+		u := newUser(t, wakeRules(stubmodel.Rule{When: "think long", Once: true, Then: stubmodel.Say("never").After(never)}))
+		w := u.seated(c, "--experimental")
+		start := time.Now()
+		r := w.send("a subject")
+		t.Logf("%v", r)
+		u.await("the wake", func(r stubmodel.Request) bool { return r.Agent == "coder" && r.NewestHas("Postroom: 1 new message") })
+		t.Logf("the sender knew after %v, the model had the wake after %v", r.took, time.Since(start))
+		if r.exit == 0 && !strings.Contains(r.out, "notified: copilot") {
+			t.Errorf("%v", r)
+		}
+		w.shows("I have read it")
+		w.rest()
+		if n := w.wakes(); n != 1 {
+			t.Errorf("%d wakes", n)
+		}
+		if list := w.events(w.firstShown()); !slices.Equal(list, []string{"surfaced", "read"}) {
+			t.Errorf("%v", list)
+		}
+		w.begins("think long")
+		w.shows("Working")
+		w.keys("C-c") // Escape does nothing while the model is silent
+		w.presence("interrupted")
+		if r := w.send("another subject"); r.exit != 3 || !strings.Contains(r.out, "its person stopped it") {
+			t.Errorf("%v", r)
+		}
+		if r := w.begins("go on please"); !r.NewestHas("1 new message for you") {
+			t.Errorf("%v", r.Newest())
+		}
+		w.rest()
+		if roles := u.model.Roles("the body of a subject"); !slices.Equal(roles, []stubmodel.Role{stubmodel.ToolRole}) {
+			t.Errorf("the body came as %v", roles)
+		}
+	})
+}
+
+// Gemini CLI has no way of its own to be woken: one line is typed into an empty
+// prompt, never beside a draft nor at a question.
+func TestTypedWake(t *testing.T) {
+	t.Parallel()
+	on(t, "gemini", func(t *testing.T, c cli) {
+		u := newUser(t, wakeRules(
+			stubmodel.Rule{When: "to see your new mail", Once: true, Then: stubmodel.Say("I see there is mail")},
+			stubmodel.Rule{When: "do it now", Once: true, Then: stubmodel.Shell("touch asked")}))
+		s := u.sitGuarded("coder", c)
+		s.join("--runtime", c.name, "--notify", "tmux")
+		w := s.seated()
+		w.waitScreen("the end of the turn", func(s string) bool { return !strings.Contains(s, "esc to cancel") }) // its hooks say so first
+		w.typed("half a draft")
+		if r := w.send("a draft is there"); r.exit != 3 || !strings.Contains(r.out, "something else is typed") {
+			t.Fatalf("%v", r)
+		}
+		if !strings.Contains(w.screen(), "half a draft") || strings.Contains(w.screen(), "Postroom: run") {
+			t.Fatalf("the draft was touched:\n%s", w.screen())
+		}
+		w.keys("C-u")
+		w.waitScreen("an empty prompt", func(s string) bool { return !strings.Contains(s, "half a draft") })
+		start := time.Now()
+		if r := w.ok("renotify", "--as", "ann", "--office", w.office); !strings.Contains(r.out, "typed into") {
+			t.Fatalf("%v", r)
+		}
+		w.shows("I see there is mail")
+		t.Logf("typed and answered after %v", time.Since(start))
+		w.rest()
+		if list := w.events(w.firstShown()); !slices.Equal(list, []string{"surfaced"}) {
+			t.Errorf("%v", list)
+		}
+		w.prompt("do it now")
+		w.shows(questions()[c.name].text)
+		w.presence("dialog")
+		before := w.screen()
+		if r := w.send("another subject"); r.exit != 3 || !strings.Contains(r.out, "a permission question is open") {
+			t.Errorf("%v", r)
+		}
+		if after := w.screen(); !strings.Contains(after, questions()[c.name].text) || strings.Count(after, "to see your new mail") != strings.Count(before, "to see your new mail") {
+			t.Errorf("the screen changed from\n%s\nto\n%s", before, after)
 		}
 	})
 }
@@ -165,6 +294,7 @@ func TestPluginWaitsForDialog(t *testing.T) {
 	on(t, "opencode", func(t *testing.T, c cli) {
 		u := newUser(t, wakeRules(stubmodel.Rule{When: "do it now", Once: true, Then: stubmodel.Shell("touch /tmp/asked")}))
 		s := u.sitGuarded("coder", c)
+		s.join("--runtime", c.name)
 		w := s.seated()
 		w.prompt("do it now")
 		w.shows(questions()[c.name].text)

@@ -93,7 +93,7 @@ func TestInstall(t *testing.T) {
 				t.Errorf("%s: %v\n%s\nwas\n%s", path, err, now, text)
 			}
 		}
-		for _, path := range []string{".claude.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json", ".copilot/mcp-config.json", ".copilot/hooks/postroom.json",
+		for _, path := range []string{".claude.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json", ".copilot/mcp-config.json", ".copilot/hooks/postroom.json", ".copilot/extensions/postroom/extension.mjs",
 			".config/opencode/opencode.json", ".config/opencode/plugin/postroom.js"} {
 			if now, _ := os.ReadFile(filepath.Join(u.home, path)); strings.Contains(string(now), "postroom") {
 				t.Errorf("%s still has something of ours:\n%s", path, now)

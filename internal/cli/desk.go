@@ -90,7 +90,8 @@ func (e *Env) adapters() notify.Table {
 // LightAdapters are those that every program carries (design §2).
 func (e *Env) LightAdapters() []notify.Adapter {
 	return []notify.Adapter{notify.None{}, notify.Exec{Getenv: e.Getenv}, notify.Claude{Getenv: e.Getenv},
-		notify.Codex{Getenv: e.Getenv}, notify.Qwen{}, notify.OpenCode{Alive: e.alive}, notify.NewTmux(e.Getenv, e.parents())}
+		notify.Codex{Getenv: e.Getenv}, notify.Qwen{}, notify.OpenCode{Alive: e.alive}, notify.Copilot{Alive: e.alive},
+		notify.NewTmux(e.Getenv, e.parents())}
 }
 
 // parents returns what tells a process's parent, nil where the system cannot.

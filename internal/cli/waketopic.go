@@ -13,10 +13,13 @@ codex      "codex queue": a message that starts a turn. The default for agents
            of Codex. A Codex that was never typed in is not seen yet: type once.
 opencode   OpenCode's own plugin watches the mailbox ("post install opencode"),
            and starts a turn. The default for agents of OpenCode.
+copilot    an extension of ours in Copilot CLI watches the mailbox, if that was
+           started with --experimental. The default for its agents.
 qwen:FILE  Qwen Code that was started with --input-file FILE.
 tmux[:PANE]
            types one fixed line into its terminal. The last resort, never a
-           default: only into an empty prompt of Claude Code or Codex.
+           default: only into an empty prompt of Claude Code, Codex or
+           Gemini CLI.
 exec:PROGRAM[ --notify :ARG]…
            runs a program, with {agent}, {count}, {ids}, {command}, {office}.
 webhook:URL

@@ -13,7 +13,7 @@ type Copilot struct{}
 func (Copilot) Name() string { return "copilot" }
 
 // Limits of Copilot CLI.
-func (Copilot) Limits() Limits { return Limits{Blocks: 3} }
+func (Copilot) Limits() Limits { return Limits{Blocks: 3, Watches: true} }
 
 // copilotPayload is its hook JSON, as far as it is asked for.
 type copilotPayload struct {
@@ -56,6 +56,10 @@ func copilotKind(name string) Kind {
 		return Permission
 	case "sessionEnd":
 		return SessionEnd
+	case "interrupt": // this and the next are of our own extension
+		return Interrupt
+	case "fileChanged":
+		return FileChanged
 	}
 	return Other
 }
@@ -71,6 +75,8 @@ func (Copilot) Write(ev Event, a Answer) Output {
 		if a.Block {
 			return Output{Stdout: encode(reply{Decision: "block", Reason: a.Reason})}
 		}
+	case FileChanged:
+		return encodePlugin(pluginAnswer{Wake: a.Wake, Watch: a.Watch})
 	}
 	return Output{}
 }

@@ -236,8 +236,7 @@ func (c *call) atChange(s *seat, items []mailbox.Item) (Answer, []mail.Receipt, 
 // person's Esc, of which not every runtime tells.
 func pushable(p presence.Session, now time.Time) bool {
 	age := now.Sub(p.At).Abs()
-	woken := p.Event == "FileChanged" || p.Event == pluginChanged
-	return p.State == presence.Idle || p.State == presence.Busy && (age > turnMax || woken && age >= wakePause)
+	return p.State == presence.Idle || p.State == presence.Busy && (age > turnMax || p.SawMail() && age >= wakePause)
 }
 
 // first cuts a list to what one text names.

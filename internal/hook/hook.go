@@ -119,8 +119,8 @@ type Limits struct {
 	// Tools: its shell may be sandboxed, so the MCP tools are better where it has
 	// them.
 	Tools bool
-	// Watches: between turns it watches the inbox that it is told of whenever a
-	// turn ends.
+	// Watches: between turns a part of ours in it watches the inbox, of which it
+	// is told whenever a turn ends or something changed.
 	Watches bool
 }
 

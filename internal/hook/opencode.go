@@ -15,9 +15,6 @@ func (OpenCode) Name() string { return "opencode" }
 // Limits: one server may serve several terminals.
 func (OpenCode) Limits() Limits { return Limits{Blocks: 3, Daemon: true, Watches: true} }
 
-// pluginChanged is the event of a changed inbox.
-const pluginChanged = "file.changed"
-
 // pluginCall is what the plugin says.
 type pluginCall struct {
 	Event   string `json:"event"`
@@ -78,7 +75,7 @@ func pluginKind(name string) Kind {
 		return Idle
 	case "interrupt":
 		return Interrupt
-	case pluginChanged:
+	case "file.changed":
 		return FileChanged
 	}
 	return Other
@@ -97,6 +94,11 @@ func (OpenCode) Write(ev Event, a Answer) Output {
 	case FileChanged:
 		p.Wake = a.Wake
 	}
+	return encodePlugin(p)
+}
+
+// encodePlugin prints an answer to a plugin of ours, if it says anything.
+func encodePlugin(p pluginAnswer) Output {
 	if p.Context == "" && p.Continue == "" && p.Wake == "" && len(p.Watch) == 0 {
 		return Output{}
 	}

@@ -179,7 +179,7 @@ func (c *call) answer(ctx context.Context, r *run) error {
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	if c.Kind == Stop && c.Runtime.Limits().Watches && c.wakesItself(s) {
+	if (c.Kind == Stop || c.Kind == FileChanged) && c.Runtime.Limits().Watches && c.wakesItself(s) {
 		a.Watch = inboxOf(s)
 	}
 	errs = append(errs, c.exports(a.Env))

@@ -81,3 +81,44 @@ func TestOlderSessionStaysOut(t *testing.T) {
 	}
 	w.quiet()
 }
+
+// Copilot's extension asks whenever its session is idle or something changed: it
+// is told where the inbox is, and whether it is a wake.
+func TestExtensionWatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "coder:copilot:/ws", "tester:codex:/cx")
+	w.procs.start(10, "copilot", "/ws")
+	w.procs.start(11, "copilot extension_bootstrap.mjs", "/ws")
+	ext := w.procs.procs[11]
+	ext.PPID = 10
+	w.procs.procs[11] = ext
+	fire := func(pid int, event string) string {
+		t.Helper()
+		h, out, errs := w.hook(Copilot{}, pid, `{"sessionId":"c1","cwd":"/ws","prompt":"go"}`)
+		if code := h.Run(context.Background(), []string{event}); code != 0 || errs.Len() > 0 {
+			t.Errorf("%s: exit %d, %s", event, code, errs)
+		}
+		return out.String()
+	}
+	fire(10, "sessionStart")
+	fire(10, "userPromptSubmitted")
+	if said := fire(10, "agentStop"); said != "" {
+		t.Errorf("%q", said)
+	}
+	if said := fire(11, "fileChanged"); !strings.HasPrefix(said, `{"watch":["`) {
+		t.Errorf("%q", said)
+	}
+	w.mail("tester", "coder", mail.Request)
+	if said := fire(11, "fileChanged"); !strings.Contains(said, `"wake":"Postroom: 1 new message`) {
+		t.Errorf("%q", said)
+	}
+	if p := w.presence("coder"); p.State != presence.Busy || p.PID != 10 || !p.SawMail() {
+		t.Errorf("%+v", p)
+	}
+	fire(11, "interrupt")
+	w.desk.Clock.Advance(time.Hour)
+	if said := fire(11, "fileChanged"); strings.Contains(said, "wake") {
+		t.Errorf("its person stopped it: %q", said)
+	}
+	w.quiet()
+}

@@ -92,7 +92,7 @@ func RuntimeProcess(runtime string, getenv func(string) string, procs ProcessTre
 			continue
 		case r != runtime:
 			return p, shared, ok
-		case !ok || runtime == "codex": // which runs tools in helpers of its own name
+		case !ok || runtime == "codex" || runtime == "copilot": // which run tools and extensions in helpers of their own name
 			p, ok = up, true
 		default:
 			return p, shared, ok

@@ -1,9 +1,13 @@
 package install
 
 import (
+	_ "embed" // the extension
 	"path/filepath"
 	"strings"
 )
+
+//go:embed copilot_extension.mjs
+var copilotExtension string
 
 // copilot is GitHub Copilot CLI. It reads every file of its hooks directory, so
 // ours is a file of its own. Its hooks do not say which event they are called
@@ -11,8 +15,10 @@ import (
 func copilot(scope Scope, p Place, w Wish) []Target {
 	dir := p.config("COPILOT_HOME", ".copilot")
 	servers, hookFile := filepath.Join(dir, "mcp-config.json"), filepath.Join(dir, "hooks", "postroom.json")
+	extensions := filepath.Join(dir, "extensions")
 	if scope == Project {
 		servers, hookFile = filepath.Join(p.Repo, ".mcp.json"), filepath.Join(p.Repo, ".github", "hooks", "postroom.json")
+		extensions = filepath.Join(p.Repo, ".github", "extensions")
 	}
 	tools := []any{}
 	for _, t := range mailTools() {
@@ -23,7 +29,8 @@ func copilot(scope Scope, p Place, w Wish) []Target {
 		value: obj{{"type", "local"}, {"command", w.Post}, {"args", []any{"mcp"}}, {"tools", tools}},
 	}}}}
 	if w.Hooks {
-		list = append(list, Target{Path: hookFile, Whole: true, text: copilotHooks(w.Post)})
+		list = append(list, Target{Path: hookFile, Whole: true, text: copilotHooks(w.Post)},
+			Target{Path: filepath.Join(extensions, "postroom", "extension.mjs"), Whole: true, text: calling(w.Post, copilotExtension)})
 	}
 	return list
 }

@@ -27,17 +27,17 @@ func opencode(scope Scope, p Place, w Wish) []Target {
 		value: obj{{"type", "local"}, {"command", []any{w.Post, "mcp"}}, {"enabled", true}},
 	}}}}
 	if w.Hooks {
-		list = append(list, Target{Path: filepath.Join(plugins, "plugin", "postroom.js"), Whole: true, text: pluginFor(w.Post)})
+		list = append(list, Target{Path: filepath.Join(plugins, "plugin", "postroom.js"), Whole: true, text: calling(w.Post, openCodePlugin)})
 	}
 	return list
 }
 
-// pluginFor is the plugin that calls one program. A JSON string is one of
+// calling is a script that calls one program. A JSON string is one of
 // JavaScript.
-func pluginFor(post string) string {
+func calling(post, script string) string {
 	quoted, err := json.Marshal(post)
 	if err != nil {
 		return "" // a string always marshals
 	}
-	return strings.Replace(openCodePlugin, `"@POST@"`, string(quoted), 1)
+	return strings.Replace(script, `"@POST@"`, string(quoted), 1)
 }

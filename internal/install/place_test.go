@@ -25,8 +25,8 @@ func TestSettingsAreWhereTheRuntimeLooks(t *testing.T) {
 		{"gemini", User, "GEMINI_CLI_HOME", []string{"/else/.gemini/settings.json"}},
 		{"gemini", Project, "GEMINI_CLI_HOME", []string{"/src/app/deep/.gemini/settings.json"}},
 		{"qwen", User, "QWEN_HOME", []string{"/else/settings.json"}},
-		{"copilot", User, "", []string{"/home/ann/.copilot/mcp-config.json", "/home/ann/.copilot/hooks/postroom.json"}},
-		{"copilot", User, "COPILOT_HOME", []string{"/else/mcp-config.json", "/else/hooks/postroom.json"}},
+		{"copilot", User, "", []string{"/home/ann/.copilot/mcp-config.json", "/home/ann/.copilot/hooks/postroom.json", "/home/ann/.copilot/extensions/postroom/extension.mjs"}},
+		{"copilot", User, "COPILOT_HOME", []string{"/else/mcp-config.json", "/else/hooks/postroom.json", "/else/extensions/postroom/extension.mjs"}},
 		{"opencode", User, "XDG_CONFIG_HOME", []string{"/else/opencode/opencode.json", "/else/opencode/plugin/postroom.js"}},
 		{"opencode", Project, "", []string{"/src/app/opencode.json", "/src/app/.opencode/plugin/postroom.js"}},
 	} {

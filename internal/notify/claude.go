@@ -78,7 +78,7 @@ func (c Claude) Notify(ctx context.Context, agent Agent, p Pointer) (Outcome, er
 		return Outcome{Held, "claude: " + line(why, 200)}, nil
 	}
 	if why := live.noSocket(s); why != "" {
-		return watched(ctx, agent, KindClaude, why+"; its own session watches the mailbox")
+		return watched(ctx, agent, why+"; its own session watches the mailbox")
 	}
 	return c.send(ctx, agent, p, live)
 }
@@ -162,6 +162,22 @@ func writeSocket(ctx context.Context, path string, data []byte) error {
 	}
 	_, err = conn.Write(data)
 	return err
+}
+
+// watched waits for what the session itself sees of its mailbox; nobody calls
+// it. watching says that it does.
+func watched(ctx context.Context, agent Agent, watching string) (Outcome, error) {
+	s, start := agent.Session, time.Now()
+	end, bounded := ctx.Deadline()
+	for agent.Look != nil && bounded && time.Until(end) > 2*claudePoll {
+		if now := agent.Look(); now != nil && now.ID == s.ID && now.At.After(s.At) &&
+			(now.State == presence.Busy || now.Event == fileChanged) {
+			return Outcome{Notified, fmt.Sprintf("claude: its own session saw the mailbox change (%s) after %v",
+				line(now.Event, 40), time.Since(start).Round(10*time.Millisecond))}, nil
+		}
+		pause(ctx, claudePoll)
+	}
+	return Outcome{Pending, line("claude: "+watching+since(s.Since)+" and has not said yet that it saw the mail", evidenceMax)}, nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

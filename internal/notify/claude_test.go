@@ -49,16 +49,20 @@ func newSession(t *testing.T) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
+	var served sync.WaitGroup // a frame's state is written before the test's directory goes
+	t.Cleanup(func() {
+		l.Close()
+		served.Wait()
+	})
+	served.Go(func() {
 		for {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			go s.take(conn)
+			served.Go(func() { s.take(conn) })
 		}
-	}()
+	})
 	return s
 }
 

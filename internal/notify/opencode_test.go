@@ -17,16 +17,17 @@ func TestOpenCode(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		spoil func(*notify.Agent)
-		after presence.State // what the plugin's hook says next; "" is nothing
+		after string // the event that the plugin's hook names next; "" is none
 		dead  bool
 		state notify.State
 		say   string
 	}{
-		{"its plugin saw it", nil, presence.Busy, false, notify.Notified, "its own session saw the mailbox change (file.changed)"},
+		{"its plugin started a turn", nil, "turn.start", false, notify.Notified, "saw the mailbox change, and a turn began"},
+		{"its plugin saw it, no more", nil, "file.changed", false, notify.Pending, "no turn has begun yet"},
 		{"its plugin says nothing", nil, "", false, notify.Pending, "its plugin watches the mailbox since"},
 		{"it saw it before anybody looked", func(a *notify.Agent) {
-			a.Session.State, a.Session.Event, a.Session.At = presence.Busy, "file.changed", time.Now()
-		}, "", false, notify.Notified, "saw the mailbox change at"},
+			a.Session.State, a.Session.Event = presence.Busy, "file.changed"
+		}, "turn.start", false, notify.Notified, "a turn began"},
 		{"a turn", func(a *notify.Agent) { a.Session.State = presence.Busy }, "", false, notify.Held, "a turn runs"},
 		{"a question", func(a *notify.Agent) { a.Session.State = presence.Dialog }, "", false, notify.Held, "a permission question is open"},
 		{"Esc", func(a *notify.Agent) { a.Session.State = presence.Interrupted }, "", false, notify.Held, "its person stopped it"},
@@ -42,7 +43,7 @@ func TestOpenCode(t *testing.T) {
 			a.Look = func() *presence.Session {
 				now := s
 				if test.after != "" {
-					now.State, now.Event, now.At = test.after, "file.changed", time.Now()
+					now.State, now.Event, now.At = presence.Busy, test.after, time.Now()
 				}
 				return &now
 			}
@@ -55,6 +56,12 @@ func TestOpenCode(t *testing.T) {
 				t.Errorf("%+v, want %s with %q", out, test.state, test.say)
 			}
 		})
+	}
+	s := presence.Session{Runtime: "copilot", ID: "c1", State: presence.Idle, At: time.Unix(1e9, 0)}
+	a := notify.Agent{Name: "coder", Notify: []string{notify.KindCopilot}, Session: &s, Look: func() *presence.Session { return &s }}
+	if out, _ := (notify.Copilot{}).Notify(bounded(t, time.Second), a, notifytest.Pointer(t, "coder")); out.State != notify.Pending ||
+		!strings.Contains(out.Evidence, "if it was started with --experimental, since") && !strings.Contains(out.Evidence, "--experimental, and has not") {
+		t.Errorf("%+v", out)
 	}
 	if _, err := (notify.OpenCode{}).Check([]string{"x"}); err == nil {
 		t.Error("it takes an argument")

@@ -133,16 +133,23 @@ const (
 // lines are indented below.
 type cliScreen struct {
 	marker   rune
+	margin   int      // blank columns before the marker
 	ruled    bool     // between two horizontal lines; else between two blank rows
 	programs []string // what runs in its pane
+	hint     string   // what it shows near the prompt while a turn runs
+	invites  string   // what stands in an empty prompt, if it is not faint
 }
+
+// text is the column where what is typed begins.
+func (c cliScreen) text() int { return c.margin + 2 }
 
 // cliScreens is the table of the CLIs whose screens are known, by runtime; it
 // was recorded on the real programs (testdata/screens).
 func cliScreens() map[string]cliScreen {
 	return map[string]cliScreen{
-		"claude": {'❯', true, []string{"claude", "node"}},
-		"codex":  {'›', false, []string{"codex", "node"}},
+		"claude": {marker: '❯', ruled: true, programs: []string{"claude", "node"}, hint: "esc to interrupt"},
+		"codex":  {marker: '›', programs: []string{"codex", "node"}, hint: "esc to interrupt"},
+		"gemini": {marker: '>', margin: 1, programs: []string{"gemini", "node"}, hint: "esc to cancel", invites: "Type your message or @path/to/file"},
 	}
 }
 
@@ -174,22 +181,28 @@ func (c cliScreen) read(s screen) (glance, string) {
 	}
 	var text strings.Builder
 	for y := top; y < end; y++ {
-		text.WriteString(s.row(y).from(2, true))
+		text.WriteString(s.row(y).from(c.text(), true))
 	}
 	draft := squeeze(text.String())
+	if c.invites != "" && draft == squeeze(c.invites) && s.x == c.text() && s.y == top {
+		draft = ""
+	}
 	switch {
 	case c.busy(s, top, end):
 		return working, draft
 	case draft != "":
 		return typed, draft
-	case s.x != 2 || s.y != top || end != top+1:
+	case s.x != c.text() || s.y != top || end != top+1:
 		return strange, "" // the cursor is not where typing would begin
 	}
 	return empty, ""
 }
 
 func (c cliScreen) marked(r row) bool {
-	return len(r.text) > 0 && r.text[0] == c.marker && (len(r.text) == 1 || unicode.IsSpace(r.text[1]))
+	if len(r.text) <= c.margin || r.text[c.margin] != c.marker || strings.TrimSpace(string(r.text[:c.margin])) != "" {
+		return false
+	}
+	return len(r.text) == c.margin+1 || unicode.IsSpace(r.text[c.margin+1])
 }
 
 func (c cliScreen) border(r row) bool {
@@ -199,12 +212,11 @@ func (c cliScreen) border(r row) bool {
 	return r.blank()
 }
 
-// busy looks for the hint that both CLIs show during a turn: in the lines just
+// busy looks for the hint that the CLI shows during a turn: in the lines just
 // around the prompt, so that the same words in the conversation count little.
 func (c cliScreen) busy(s screen, top, end int) bool {
-	const hint = "esc to interrupt"
 	for y := top - 4; y < end+4; y++ {
-		if (y < top || y >= end) && strings.Contains(s.row(y).from(0, false), hint) {
+		if (y < top || y >= end) && strings.Contains(s.row(y).from(0, false), c.hint) {
 			return true
 		}
 	}

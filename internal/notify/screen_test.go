@@ -57,6 +57,15 @@ func TestRecordedScreens(t *testing.T) {
 		"codex-slash-menu":         {typed, "/"},
 		"codex-draft":              {typed, "my half draft"},
 		"codex-nudge-typed":        {typed, recordedNudge},
+		"gemini-fresh":             {empty, ""},
+		"gemini-after-turn":        {empty, ""},
+		"gemini-after-esc":         {empty, ""},
+		"gemini-busy":              {working, ""},
+		"gemini-busy-draft":        {working, "more"},
+		"gemini-dialog":            {strange, ""},
+		"gemini-shell-mode":        {strange, ""},
+		"gemini-slash-menu":        {typed, "/"},
+		"gemini-draft":             {typed, "half a draft"},
 	}
 	files, err := filepath.Glob("testdata/screens/*.screen")
 	if err != nil || len(files) != len(want) {
@@ -90,7 +99,7 @@ func FuzzScreen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, x, y int) {
 		s := parseScreen(text, x, y)
 		for _, c := range cliScreens() {
-			if look, draft := c.read(s); look == empty && (draft != "" || x != 2) {
+			if look, draft := c.read(s); look == empty && (draft != "" || x != c.text()) {
 				t.Errorf("empty with %q at %d", draft, x)
 			}
 		}

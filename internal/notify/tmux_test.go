@@ -184,7 +184,7 @@ func TestTmuxRefuses(t *testing.T) {
 		say   string
 	}{
 		{"no hooks", func(a *notify.Agent) { a.Session = nil }, "not seen yet"},
-		{"an unknown screen", func(a *notify.Agent) { a.Session.Runtime = "gemini" }, "screen of gemini is not known"},
+		{"an unknown screen", func(a *notify.Agent) { a.Session.Runtime = "qwen" }, "screen of qwen is not known"},
 		{"no pane", func(a *notify.Agent) { a.Session.Pane = "" }, "in no tmux pane"},
 		{"a pane that is gone", func(a *notify.Agent) { a.Session.Pane = "%99" }, "%99"},
 		{"another pane than its session's", func(a *notify.Agent) { a.Notify = []string{"tmux", shell} }, "its session runs in"},

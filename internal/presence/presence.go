@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -69,6 +70,12 @@ type Session struct {
 	Pane    string    `json:"pane,omitempty"`   // $TMUX_PANE
 	Mode    string    `json:"mode,omitempty"`   // of permissions, in the runtime's words
 	Version string    `json:"version,omitempty"`
+}
+
+// SawMail reports whether the last that is known is that the session saw its
+// mailbox change by itself, and was woken: FileChanged, file.changed, fileChanged.
+func (s Session) SawMail() bool {
+	return strings.EqualFold(strings.ReplaceAll(s.Event, ".", ""), "filechanged")
 }
 
 // Read returns what the mailbox says of its agent's session. A file that is
