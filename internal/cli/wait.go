@@ -51,8 +51,8 @@ func (x *waiter) run(ctx context.Context, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.hasInbox(); err != nil {
-		return err
+	if d.me.Human {
+		return usageError(e.name, "a person has no inbox, so nothing would come", `see "post approvals", or watch the office: post watch --as human`)
 	}
 	match, err := x.match(d)
 	if err != nil {
@@ -73,15 +73,6 @@ func (x *waiter) run(ctx context.Context, e *Env, args []string) error {
 	}
 	e.printPointer(*it)
 	return d.surfaced("post wait", *it)
-}
-
-// hasInbox refuses to wait for what never comes: a person's mail are approvals.
-func (d *desk) hasInbox() error {
-	if !d.me.Human {
-		return nil
-	}
-	return usageError(d.e.name, "human has no inbox, so nothing comes to it",
-		`a person's mail is in "post approvals"; "post route --watch" prints a line for each delivery in the office`)
 }
 
 func (x *waiter) match(d *desk) (m mailbox.Match, err error) {
@@ -113,8 +104,9 @@ func interruptible(ctx context.Context) (context.Context, func()) {
 func watchCommand() Command {
 	return Command{
 		Name: "watch", Summary: "print a line for each new message, for ever",
-		Long:  "Begins with what is unread. It ends when it is interrupted, or when nobody\nreads its output any more. What moves in the whole office: post route --watch.",
-		Setup: plain(runWatch),
+		Long:     "Begins with what is unread. It ends when it is interrupted, or when nobody\nreads its output any more.\n\nA person, with --as human, sees whatever moves in the whole office from now on:\nwhat is delivered, put before a person, bounced, read and done.",
+		Examples: []string{"post watch", "post watch --as human"},
+		Setup:    plain(runWatch),
 	}
 }
 
@@ -126,11 +118,11 @@ func runWatch(ctx context.Context, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.hasInbox(); err != nil {
-		return err
-	}
 	ctx, stop := interruptible(ctx)
 	defer stop()
+	if d.me.Human {
+		return d.watchOffice(ctx)
+	}
 	pass := d.passes()
 	pass(ctx)
 	return d.Watch(ctx, pass, func(it mailbox.Item) error {
