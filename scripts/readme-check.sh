@@ -5,6 +5,8 @@
 # that begin with "$ ", and what follows such a line is what it must print, where
 # "…" stands for anything. A block that follows the line <!-- no-check --> is
 # left out. Blocks run one after the other in one shell, as a newcomer's would.
+# Of the coding CLIs there are stand-ins: post setup and install look for them on
+# PATH, and what the real ones do is shown by e2e/runtimes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,6 +15,11 @@ home=$(mktemp -d "${TMPDIR:-/tmp}/postroom-readme.XXXXXX")
 trap 'chmod -R u+w "$home" 2>/dev/null; rm -rf "$home"' EXIT
 git clone -q . "$home/postroom"
 cp "$readme" "$home/README.md"
+mkdir -p "$home/.local/bin"
+for cli in claude codex; do
+  printf '#!/bin/sh\necho 9.9.9\n' >"$home/.local/bin/$cli"
+  chmod +x "$home/.local/bin/$cli"
+done
 
 python3 - "$home" <<'PY'
 import os, re, subprocess, sys
