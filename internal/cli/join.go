@@ -34,10 +34,10 @@ own way of being woken, nothing to be executed.
 
 --mailbox DIR puts the mailbox into a directory that a sandboxed agent can
 write; the directory must be new or empty, and is tried first.
---notify says how the agent is woken: none, claude or codex (the runtime's own
-way, the default for its agents), tmux or tmux:PANE (typed into its terminal,
-the last resort), exec:PROGRAM, webhook:URL; a further argument is a further
---notify :ARG. See post help wake.
+--notify says how the agent is woken: claude, codex, opencode or copilot (the
+runtime's own way, the default for its agents), qwen:FILE, tmux or tmux:PANE
+(typed into its terminal, the last resort), exec:PROGRAM, webhook:URL, none; a
+further argument is a further --notify :ARG. See post help wake.
 --launch gives the command with which "post up" starts the agent, one argument
 each. Without it, it is the runtime's program, where a person joins the agent
 and that program is on PATH.`,
