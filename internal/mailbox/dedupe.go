@@ -129,11 +129,14 @@ func (s *sender) resume(first *mail.Message, data []byte) error {
 	if err != nil || !f.Lost() || f.Approval != "" {
 		return err
 	}
-	err = spool.PutNew(box.FS, box.Path(spool.Outbox), spool.FileName(first.ID), data)
+	if err = s.clock.Unvouch(); err == nil {
+		err = spool.PutNew(box.FS, box.Path(spool.Outbox), spool.FileName(first.ID), data)
+	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		err = box.FS.SyncDir(box.Path(spool.Outbox))
 	}
 	if err != nil {
+		s.unsure = true
 		return &mail.Error{Op: "store", Kind: mail.KindStore, Addr: "outbox of " + s.Author.Name, Err: err, Hint: "free some space, then send it again"}
 	}
 	return nil

@@ -34,6 +34,7 @@ type sender struct {
 	now    time.Time
 	clock  *spool.Clock
 	stored []office.Stored
+	unsure bool // something may be in the outbox and not durable
 }
 
 // post stamps what was not sent before and stores it. Ids that turn out to be
@@ -46,7 +47,9 @@ func (s *sender) post(todo []*parcel) {
 		todo = append(taken, later...)
 	}
 	s.Office.NoteStored(s.Author.Tag(), s.stored)
-	s.clock.Save() // losing it costs a try like the one above
+	if !s.unsure {
+		s.clock.Save() // losing it costs a try like the one above
+	}
 	s.prune()
 }
 
@@ -85,6 +88,7 @@ func (s *sender) storeGroup(group []*parcel) (taken []*parcel) {
 			p.tries++
 			taken = append(taken, p)
 		case p.letter.Err != nil:
+			s.unsure = true
 			if p.sent.Err = s.unstored(p.sent.Msg, p.letter.Err); p.sent.Err != nil {
 				p.sent.Msg = nil
 			}

@@ -132,7 +132,7 @@ func (m *Mailbox) firstSound(items []Item) (*Opened, error) {
 func (m *Mailbox) observe(id mail.ID) {
 	c := m.Author.Box.OpenClock()
 	if c.Observe(id, m.now(), driftLimit) {
-		c.Save()
+		c.SaveSeen()
 	}
 }
 

@@ -155,7 +155,7 @@ func (p *pass) idFor(a office.Author, d spool.Draft, m *mail.Message) (mail.ID, 
 			return "", err
 		}
 		if free {
-			return id, clock.Save()
+			return id, clock.SaveSeen()
 		}
 	}
 }

@@ -25,6 +25,7 @@ type job struct {
 	// may be done already; past says which.
 	copied bool
 	past   *past
+	unsure bool // its name in the outbox may not be durable
 
 	deliveries []*delivery
 	asks       []*ask
@@ -128,17 +129,23 @@ func (p *pass) collectFrom(a office.Author) ([]*job, error) {
 	}
 	var jobs []*job
 	var raws []spool.Draft
+	vouch := vouched{now: p.now}
 	for _, name := range append(ids[:min(len(ids), p.share)], others[:min(len(others), rawsPerRound)]...) {
-		m, d, copied, err := p.read(a, name)
+		m, d, copied, ours, err := p.read(a, name)
 		if err != nil { // gone, or unreadable for now: doctor names it
 			p.skipFile(a, spool.Outbox+"/"+name)
+			continue
+		}
+		unsure := m != nil && !ours && !copied && !vouch.covers(a, m)
+		if unsure && p.leftToSender(a, d) {
+			p.late = append(p.late, a)
 			continue
 		}
 		switch {
 		case m == nil:
 			raws = append(raws, d)
 		case p.originGone(a, m):
-			jobs = append(jobs, &job{author: a, draft: d, msg: m, copied: copied})
+			jobs = append(jobs, &job{author: a, draft: d, msg: m, copied: copied, unsure: unsure})
 		default:
 			p.skipFile(a, d.Path())
 		}
@@ -153,18 +160,18 @@ func (p *pass) collectFrom(a office.Author) ([]*job, error) {
 }
 
 // read reads an outbox file, or takes it from whom in this process has just
-// written it; m is nil if it is no stamped message.
-func (p *pass) read(a office.Author, name string) (m *mail.Message, d spool.Draft, copied bool, err error) {
+// written it, which made it durable (ours); m is nil if it is no stamped message.
+func (p *pass) read(a office.Author, name string) (m *mail.Message, d spool.Draft, copied, ours bool, err error) {
 	if s, ok := p.o.TakeStored(a, name); ok && p.writtenBy(s.Msg.From, a) {
 		if may, known := p.mayUse(s.Msg.ID, a, s.Draft.Digest); may {
-			return s.Msg, s.Draft, known, nil
+			return s.Msg, s.Draft, known, true, nil
 		}
 	}
 	if d, err = a.Box.Draft(name); err != nil {
-		return nil, d, false, err
+		return nil, d, false, false, err
 	}
 	m, copied = p.stamped(a, d)
-	return m, d, copied, nil
+	return m, d, copied, false, nil
 }
 
 // originGone makes sure that the hand-written file that m was made of is gone.

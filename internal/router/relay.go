@@ -23,7 +23,8 @@ const (
 // file once.
 func (p *pass) take(authors []office.Author) []*job {
 	defer vfs.Hold(p.o.FS)()
-	found := p.plan(p.collect(authors))
+	p.late = nil
+	found := p.plan(p.durable(p.collect(authors)))
 	p.deliver(found)
 	for _, j := range found {
 		p.skipFile(j.author, j.draft.Path())
@@ -63,11 +64,14 @@ func (p *pass) relay(ctx context.Context, authors []office.Author) (found int, e
 			if len(fresh) == 0 {
 				behind.wait(lingerStep)
 			}
-		case len(ahead) == 0:
+		case len(ahead) == 0 && (over || len(p.late) == 0):
 			return found, nil
 		case over || len(ahead) >= enough || time.Since(since) >= p.opt.Linger:
 			behind, ahead = p.trail(ahead), nil
 		case len(fresh) == 0:
+			if len(ahead) == 0 {
+				p.waits++
+			}
 			time.Sleep(lingerStep)
 		}
 	}

@@ -107,6 +107,8 @@ type pass struct {
 	steps    int                          // how much has moved in this pass
 	wrote    bool                         // the pass itself put mail into an outbox
 	looked   []office.Author              // whose outboxes this pass looks at
+	waits    time.Duration                // how often the pass waited for nothing else, a count
+	late     []office.Author              // whose files the last look left to their senders
 	share    int                          // what one outbox contributes to a look
 	beside   bool                         // records are being written: stamped messages only
 	boot     string                       // of the machine; "" if it can't be told
@@ -212,7 +214,12 @@ func (p *pass) rounds(ctx context.Context, authors func() []office.Author) error
 		// A sender's pass looks again only where it knows that there is more: what
 		// others write meanwhile they route themselves.
 		if !p.opt.All && !p.wrote && found < perOutbox {
-			return nil
+			if len(p.late) == 0 || n > 0 {
+				return nil
+			}
+			late := p.late // stored by now, in all likelihood: one pass less
+			authors = func() []office.Author { return late }
+			continue
 		}
 		authors = p.next(authors)
 	}

@@ -43,7 +43,8 @@ const clockWidth = 64
 // Clock is the mailbox's clock, open. Its owner holds the mailbox lock.
 type Clock struct {
 	mail.Clock
-	box Box
+	box  Box
+	read mail.ID // what the file had
 }
 
 // OpenClock reads the mailbox's clock (design §5). A file that is missing or
@@ -56,9 +57,20 @@ func (b Box) OpenClock() *Clock {
 		return c
 	}
 	if id, err := mail.ParseID(string(trimSpace(data))); err == nil {
-		c.Last = id
+		c.Last, c.read = id, id
 	}
 	return c
+}
+
+// Vouched is the greatest id of which the mailbox's own processes say that it
+// and all before it are durably in the outbox: the clock is saved only when that
+// is so. "" says nothing.
+func (b Box) Vouched(now time.Time) mail.ID {
+	last := b.OpenClock().Last
+	if mail.Drifted(last, now, maxDrift) {
+		return ""
+	}
+	return last
 }
 
 // maxDrift is how far in the future a last id counts.
@@ -74,8 +86,35 @@ func (c *Clock) Next(now time.Time, tag string) mail.ID {
 	return c.Clock.Next(now, tag)
 }
 
-// Save stores the clock. It isn't synced: after a power cut the wall clock is
-// ahead of it anyway.
+// SaveSeen stores a clock that moved though nothing was stored. What a process
+// that died has left in the outbox is made durable first, since the clock
+// vouches for it.
+func (c *Clock) SaveSeen() error {
+	ids, _, err := c.box.Pending(nil)
+	if err != nil {
+		return err
+	}
+	if n := len(ids); n > 0 && ids[n-1] > FileName(c.read) {
+		if err := c.box.FS.SyncDir(c.box.Path(Outbox)); err != nil {
+			return err
+		}
+	}
+	return c.Save()
+}
+
+// Unvouch stores an empty clock, before an old id is put into the outbox. Save
+// puts it right.
+func (c *Clock) Unvouch() error {
+	last := c.Last
+	c.Last = ""
+	err := c.Save()
+	c.Last = last
+	return err
+}
+
+// Save stores the clock, when everything that was stored in the outbox is
+// durable. It isn't synced itself: after a power cut the wall clock is ahead of
+// it anyway, and what is left in the outbox is durable.
 func (c *Clock) Save() error {
 	f, err := c.box.FS.OpenFile(c.box.Path(clock), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
