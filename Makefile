@@ -37,7 +37,7 @@ e2e: build ## whole programs: kill -9 at every system call, concurrency, faults
 	$(MAKE) e2e-runtimes
 
 e2e-runtimes: ## the real coding CLIs, pinned, against a scripted model (e2e/README.md)
-	cd e2e/runtimes && $(GO) test -tags e2e -count=1 -timeout 30m -parallel 3
+	cd e2e/runtimes && $(GO) test -tags e2e -count=1 -timeout 30m
 
 bench: ## ratios against peers and physical limits, in one run (docs/bench.md)
 	$(GO) run ./bench $(BENCHFLAGS)

@@ -56,13 +56,17 @@ func (s *terminal) quiet() {
 	})
 }
 
-// kill ends the CLI as kill -9 does.
-func (s *terminal) kill() {
+// kill ends the CLI as kill -9 does: it leaves behind what it had open, as
+// Claude Code the lock on its settings for ten seconds.
+func (s *terminal) kill() { s.t.Helper(); s.end(syscall.SIGKILL) }
+
+// end sends a signal that ends the CLI.
+func (s *terminal) end(by syscall.Signal) {
 	s.t.Helper()
 	out, err := s.tmux("display-message", "-p", "-t", s.pane, "#{pane_pid}")
 	must(s.t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(out))
-	must(s.t, err, syscall.Kill(pid, syscall.SIGKILL))
+	must(s.t, err, syscall.Kill(pid, by))
 	until(s.t, "its end", func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH })
 }
 

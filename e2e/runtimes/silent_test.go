@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/postroom/postroom/e2e/stubmodel"
@@ -66,7 +67,7 @@ func (s *seat) secondTurn(time string) string {
 		return r.Agent == s.name && r.Has("good morning, "+time) && r.NewestHas("a tool ran")
 	})
 	term.quiet()
-	term.kill()
+	term.end(syscall.SIGTERM)
 	first := slices.IndexFunc(r.Entries, func(e stubmodel.Entry) bool { return e.Role == stubmodel.Assistant })
 	return same(r.Entries[first:], time)
 }
