@@ -6,7 +6,8 @@
 # "…" stands for anything. A block that follows the line <!-- no-check --> is
 # left out. Blocks run one after the other in one shell, as a newcomer's would.
 # Of the coding CLIs there are stand-ins: post setup and install look for them on
-# PATH, and what the real ones do is shown by e2e/runtimes.
+# PATH, and what the real ones do is shown by e2e/runtimes. Where the system
+# allows it the shell has a process tree of its own, as a newcomer's terminal has.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +22,10 @@ for cli in claude codex; do
   chmod +x "$home/.local/bin/$cli"
 done
 
-python3 - "$home" <<'PY'
+own=''
+if unshare -rpf --mount-proc true 2>/dev/null; then own='unshare -rpf --mount-proc --kill-child'; fi
+
+python3 - "$home" "$own" <<'PY'
 import os, re, subprocess, sys
 
 home = sys.argv[1]
@@ -70,7 +74,7 @@ for name in ("GOPATH", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"):  # what i
         env[name] = value
 
 # One shell for all, so that cd and variables last; each step ends in a mark.
-shell = subprocess.Popen(["bash"], cwd=home, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+shell = subprocess.Popen(sys.argv[2].split() + ["bash"], cwd=home, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, start_new_session=True)
 
 def run(command):
