@@ -22,6 +22,7 @@ func TestCopiedOffice(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "ann", "bob")
 	d.send("ann", "bob", "before the copy")
+	d.ok("route") // files it
 	d.drop("ann", "waiting.json", `{"to":"bob","subject":"s","body":"waiting"}`)
 	c := d.at(filepath.Join(d.root, "copy"))
 	copyTree(t, d.office, c.office)
@@ -112,6 +113,7 @@ func TestTwoOffices(t *testing.T) {
 		t.Fatal("mail crossed")
 	}
 	// A message of one office, dropped in an outbox of the other, is a new one there.
+	a.ok("route") // files it
 	for _, m := range a.look().boxes["ann"].sent {
 		b.drop("ann", m.ID+".json", m.raw)
 	}
