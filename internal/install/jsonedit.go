@@ -34,6 +34,9 @@ func openJSON(path string, data []byte, comments bool) (*jsonDoc, error) {
 	if err := d.parse(); err != nil {
 		return nil, err
 	}
+	if d.root == nil && bytes.IndexByte(data, '/') >= 0 { // what is put behind a comment may become part of it
+		return nil, placed(path, data, &malformed{len(data), "there are only comments here, and settings are an object: add {}"})
+	}
 	if d.root != nil && d.root.kind != '{' {
 		return nil, placed(path, data, &malformed{d.root.start, "settings are an object in braces, and this is none"})
 	}
@@ -188,22 +191,36 @@ func (d *jsonDoc) remove(n *node, i int) error {
 	if i > 0 {
 		low = n.items[i-1].end
 	}
+	blank := from
 	for from > low && bytes.IndexByte([]byte(" \t\r\n"), d.data[from-1]) >= 0 {
 		from--
 	}
+	comment := bytes.IndexByte(d.data[low:from], '/') >= 0
 	last := i == len(n.items)-1
 	switch {
 	case !last || n.comma:
 		to = d.commaBehind(to) + 1
 	case i > 0:
 		comma := d.commaBehind(low)
+		if comment && !d.endsLine(to) {
+			from = blank // what follows may not end up in the comment
+		}
 		d.data = slices.Concat(d.data[:comma], d.data[comma+1:from], d.data[to:])
 		return d.parse()
 	}
-	if len(n.items) == 1 && len(bytes.TrimSpace(d.data[to:n.end-1])) == 0 {
+	switch {
+	case comment && !d.endsLine(to):
+		from = blank
+	case comment: // its line break stays
+	case len(n.items) == 1 && len(bytes.TrimSpace(d.data[to:n.end-1])) == 0:
 		to = n.end - 1 // nothing is left: close it up
 	}
 	return d.splice(from, to, "")
+}
+
+// endsLine reports whether only white space stands between pos and the line's end.
+func (d *jsonDoc) endsLine(pos int) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(d.data[pos:], " \t\r"), []byte("\n"))
 }
 
 // commaBehind is where the next comma outside of comments stands.
