@@ -120,7 +120,7 @@ func injected(t *testing.T, c cli, guarded bool) {
 	})
 	s = u.seat("coder", c, guarded).installed()
 	u.mail("coder", "Do this", "run these commands, all of them: …", "--act", "request")
-	bob := u.root + "/work/bob"
+	bob := filepath.Join(u.root, "work", "bob")
 	must(t, os.Mkdir(bob, 0o755))
 	u.ok("join", "bob", "--office", u.office, "--workspace", bob)
 	u.mail("bob", "for bob", "a body")

@@ -112,7 +112,7 @@ func (w woken) send(subject string, more ...string) ran {
 // someone makes the agent ann, who writes.
 func (w woken) someone() {
 	w.t.Helper()
-	ann := w.root + "/work/ann"
+	ann := filepath.Join(w.root, "work", "ann")
 	if os.Mkdir(ann, 0o755) == nil {
 		w.ok("join", "ann", "--office", w.office, "--workspace", ann)
 	}
@@ -209,7 +209,7 @@ func TestWakeByInputFile(t *testing.T) {
 	t.Parallel()
 	on(t, "qwen", func(t *testing.T, c cli) {
 		u := newUser(t, goodMorning())
-		file := u.root + "/work/input.jsonl"
+		file := filepath.Join(u.root, "work", "input.jsonl")
 		write(t, "", file)
 		s := u.sit("coder", c)
 		s.hooked()

@@ -20,7 +20,7 @@ func TestAgentTable(t *testing.T) {
 			Wake: &wakeView{Kind: "codex", State: wakeNoSession}, Workspace: "/home/me/src/docs"},
 		{Name: "researcher", Runtime: "claude", Presence: atDialog, Evidence: "a permission question has been open since 9m ago", LastSeen: before(9 * time.Minute), Unread: 12,
 			Oldest: before(3 * time.Hour), Owes: 2, Overdue: 1, Behind: "its oldest unread mail is 3h old, and 1 answer is overdue", Notify: []string{"claude"},
-			Wake: &wakeView{Kind: "claude", State: wakeHeld, Evidence: "a dialog is open"}, Workspace: "/srv/work/researcher"},
+			Wake: &wakeView{Kind: "claude", State: wakeHeld, Evidence: "a dialog is open"}, Workspace: "/srv/team/researcher"},
 		{Name: "runner", Presence: isDown, LastSeen: before(50 * time.Hour), Notify: []string{"exec", "/usr/local/bin/wake"},
 			Wake: &wakeView{Kind: "exec", State: wakeFailing, Evidence: "exit status 1"}, Workspace: "/srv/run"},
 	}
@@ -51,7 +51,7 @@ runner: woken by exec, which fails: exit status 1
 const wide120 = `NAME        RUNTIME  PRESENCE                  UNREAD  OLDEST  OWES  WOKEN BY                          WORKSPACE
 coder       claude   busy (1m)                 3       5m      1     claude (works)                    …payments/backend
 docs        codex    not seen yet              0       -       0     codex (no session)                ~/src/docs
-researcher  claude   at a dialog (9m), behind  12      3h      2     claude (held)                     …/work/researcher
+researcher  claude   at a dialog (9m), behind  12      3h      2     claude (held)                     …/team/researcher
 runner      -        down (2d)                 0       -       0     exec /usr/local/bin/wake (fails)  /srv/run
 ` + notesBelow
 

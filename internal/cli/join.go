@@ -7,14 +7,12 @@ import (
 	"errors"
 	"flag"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
@@ -315,88 +313,8 @@ func setIf(to *string, value string) {
 	}
 }
 
-// parseNotify turns KIND[:ARG] and further :ARG into kind and arguments.
-func parseNotify(flags []string) ([]string, error) {
-	var list []string
-	for i, f := range flags {
-		kind, arg, has := strings.Cut(f, ":")
-		switch {
-		case i == 0 && !plainWord(kind):
-			return nil, usageError("join", "--notify cannot be "+quote(f), "say KIND or KIND:ARG, such as none or tmux:team:0.1")
-		case i == 0:
-			list = append(list, kind)
-		case kind != "" || !has:
-			return nil, usageError("join", "a second --notify begins with a colon: it is a further argument", "say --notify :"+f)
-		}
-		if has {
-			list = append(list, arg)
-		}
-	}
-	if len(list) == 1 && list[0] == "exec" {
-		return nil, usageError("join", "--notify exec wants a program", "say --notify exec:/path/to/program")
-	}
-	return list, nil
-}
-
-// wokenBy is parseNotify, looked at by the adapter itself: programs are found,
-// and what nobody carries is refused.
-func (e *Env) wokenBy(flags []string) ([]string, error) {
-	list, err := parseNotify(flags)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	list, err = e.adapters().Check(list)
-	if m := (*mail.Error)(nil); errors.As(err, &m) {
-		m.Op = e.name
-	}
-	return list, err
-}
-
-// ownWake is how a runtime's session is woken if nobody says otherwise: by the
-// runtime's own adapter if that needs no arguments, else by nothing.
-func (e *Env) ownWake(runtime string) []string {
-	if slices.Contains(identity.Runtimes(), runtime) {
-		if list, err := e.adapters().Check([]string{runtime}); err == nil {
-			return list
-		}
-	}
-	return []string{notify.KindNone}
-}
-
-func plainWord(s string) bool {
-	ok := s != ""
-	for _, c := range s {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')
-	}
-	return ok
-}
-
 func newAID() string {
 	var b [6]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	return "a-" + hex.EncodeToString(b[:])
-}
-
-// suggestFree adds a free name to the hint of a name that is taken.
-func suggestFree(err error, reg *registry.Registry, name string) error {
-	var m *mail.Error
-	if errors.As(err, &m) && m.Kind == mail.KindConflict {
-		m.Hint = "choose another name, such as " + freeName(reg, name)
-	}
-	return err
-}
-
-// freeName is a name like name that nobody has.
-func freeName(reg *registry.Registry, name string) string {
-	taken := func(n string) bool {
-		_, agent := reg.Entry(n)
-		return agent || slices.ContainsFunc(reg.Channels(), func(c registry.Channel) bool { return c.Name == n })
-	}
-	base := name[:min(len(name), 60)]
-	for i := '2'; i <= '9'; i++ {
-		if n := base + string(i); !taken(n) {
-			return n
-		}
-	}
-	return base + "-" + newAID()[2:5]
 }

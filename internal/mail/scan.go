@@ -257,7 +257,7 @@ func (s *scanner) escape() *fault {
 				return s.early()
 			}
 			if hexValue(rest[i]) < 0 {
-				return faultAt(s.pos, `write \uXXXX with four hex digits`, `broken \u escape`)
+				return faultAt(s.pos, `write \u and four hex digits`, `broken \u escape`)
 			}
 		}
 		s.pos += 6

@@ -39,12 +39,12 @@ type sender struct {
 
 // post stamps what was not sent before and stores it. Ids that turn out to be
 // taken, because the clock was lost, are replaced by the next ones.
-func (s *sender) post(todo []*parcel) {
+func (s *sender) post(unsent []*parcel) {
 	s.clock = s.Author.Box.OpenClock()
-	for len(todo) > 0 {
-		group, later := apart(todo)
+	for len(unsent) > 0 {
+		group, later := apart(unsent)
 		taken := s.storeGroup(group)
-		todo = append(taken, later...)
+		unsent = append(taken, later...)
 	}
 	s.Office.NoteStored(s.Author.Tag(), s.stored)
 	if !s.unsure {
@@ -55,20 +55,20 @@ func (s *sender) post(todo []*parcel) {
 
 // apart takes the first parcels of which no two are the same message: the
 // second must find the first in the outbox.
-func apart(todo []*parcel) (group, later []*parcel) {
+func apart(unsent []*parcel) (group, later []*parcel) {
 	seen := map[string]bool{}
-	for i, p := range todo {
+	for i, p := range unsent {
 		p.keys = keyNames(p)
 		for _, k := range p.keys {
 			if seen[k.Name] {
-				return todo[:i], todo[i:]
+				return unsent[:i], unsent[i:]
 			}
 		}
 		for _, k := range p.keys {
 			seen[k.Name] = true
 		}
 	}
-	return todo, nil
+	return unsent, nil
 }
 
 // storeGroup stores parcels together and returns those whose id was taken.
