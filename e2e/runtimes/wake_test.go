@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,23 +22,16 @@ type woken struct {
 	*terminal
 }
 
-// wakeable starts a CLI in a terminal with hooks of post, and has it say hello.
-func (u *user) wakeable(c cli, open []string, change func(*seat), without ...string) woken {
+// wakeable starts a CLI in a terminal after post join and post install, as a
+// person types them, and has it say hello.
+func (u *user) wakeable(c cli, open []string, change func(*seat)) woken {
 	u.t.Helper()
 	s := u.sit("coder", c)
 	if change != nil {
 		change(s)
 		s.configure(s)
 	}
-	s.hooked(without...)
-	kind := c.name
-	if c.name == "codex" {
-		kind += ":" + s.path
-	}
-	s.join("--runtime", c.name, "--notify", kind)
-	if c.name == "codex" {
-		open = append([]string{"--dangerously-bypass-hook-trust"}, open...)
-	}
+	s.installed()
 	w := woken{s.open(open...)}
 	w.prompt("good morning")
 	w.shows("hello there")
@@ -52,40 +44,6 @@ func (w woken) atPrompt() {
 	w.t.Helper()
 	w.presence("idle")
 	w.waitScreen("the end of the turn", func(s string) bool { return !strings.Contains(s, "esc to interrupt") })
-}
-
-// hooked writes the hooks that post install writes, without some.
-func (s *seat) hooked(without ...string) {
-	events := []string{"SessionStart", "UserPromptSubmit", "PostToolBatch", "Stop", "Notification", "PermissionRequest", "FileChanged", "SessionEnd"}
-	base, dir, file := s.home, ".claude", "settings.json"
-	if s.cli.name == "codex" {
-		events = []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PermissionRequest", "Interrupt", "SessionEnd"}
-		dir, file = ".codex", "hooks.json"
-	}
-	if s.cli.name == "qwen" {
-		events = []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Notification", "SessionEnd"}
-		base, dir = s.dir, ".qwen"
-	}
-	hooks := map[string]any{}
-	for _, event := range events {
-		if slices.Contains(without, event) {
-			continue
-		}
-		one := map[string]any{"type": "command", "command": given.Programs + "/post hook " + s.cli.name, "timeout": 10}
-		if event == "FileChanged" {
-			one["asyncRewake"] = true
-		}
-		if s.cli.name == "qwen" { // milliseconds
-			one["timeout"] = 10000
-		}
-		if event == "Interrupt" {
-			one["timeout"] = 3
-		}
-		hooks[event] = []any{map[string]any{"hooks": []any{one}}}
-	}
-	raw, err := json.Marshal(map[string]any{"hooks": hooks})
-	must(s.t, err)
-	write(s.t, string(raw), base, dir, file)
 }
 
 // presence waits until the agent's session says that it is in a state.
@@ -144,11 +102,19 @@ func (w woken) attempts() (list []string) {
 	return list
 }
 
+// newest is the last message that ann sent; until a pass files it, it lies in
+// the outbox itself.
 func (w woken) newest() string {
 	w.t.Helper()
-	names, err := os.ReadDir(w.office + "/agents/ann/outbox/.sent")
-	must(w.t, err)
-	return strings.TrimSuffix(names[len(names)-1].Name(), ".json")
+	last := ""
+	for _, where := range []string{"outbox", "outbox/.sent"} {
+		names, err := filepath.Glob(filepath.Join(w.office, "agents", "ann", where, "2*.json"))
+		must(w.t, err)
+		for _, name := range names {
+			last = max(last, strings.TrimSuffix(filepath.Base(name), ".json"))
+		}
+	}
+	return last
 }
 
 // shown counts the messages that the agent's own receipts say it was shown.
@@ -212,8 +178,7 @@ func TestWakeByInputFile(t *testing.T) {
 		file := filepath.Join(u.root, "work", "input.jsonl")
 		write(t, "", file)
 		s := u.sit("coder", c)
-		s.hooked()
-		s.join("--runtime", c.name, "--notify", c.name+":"+file)
+		s.installed("--notify", c.name+":"+file)
 		w := woken{s.open("--input-file", file)}
 		w.prompt("good morning")
 		w.shows("hello there")
@@ -383,7 +348,7 @@ func TestTmuxWake(t *testing.T) {
 	t.Parallel()
 	on(t, "claude codex", func(t *testing.T, c cli) {
 		u := newUser(t, goodMorning())
-		w := u.wakeable(c, nil, nil, "FileChanged")
+		w := u.wakeable(c, nil, nil)
 		w.ok("agent", "set", "coder", "--notify", "tmux", "--office", w.office)
 		w.typed("half a draft")
 		if r := w.send("a draft is there"); r.exit != 3 || !strings.Contains(r.out, "something else is typed") {
