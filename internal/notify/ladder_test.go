@@ -115,6 +115,10 @@ func TestDecide(t *testing.T) {
 			{7 * time.Second, ids(0, 2), "", nil, false, Pending},
 			{10 * time.Second, ids(0, 2), Notified, ids(0, 2), false, ""},
 		}},
+		{"an agent that read what was tried in vain is not kept from new mail", []look{
+			{0, ids(0, 1), Failed, ids(0, 1), false, ""},
+			{time.Second, ids(1, 2), Notified, ids(1, 2), false, ""},
+		}},
 		{"an agent that reads nothing is left in peace", []look{
 			{0, ids(0, 1), Notified, ids(0, 1), false, ""},
 			{2 * time.Second, ids(0, 2), Notified, ids(1, 2), false, ""},

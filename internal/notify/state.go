@@ -68,12 +68,12 @@ func (w *wake) decide(in Waiting, now time.Time, asleep, force bool) verdict {
 		w.Unanswered = 0
 	}
 	w.Tried.keep(unread)
-	fresh := w.absorb(in, now)
-	switch {
-	case len(fresh) > 0:
-		w.admit(fresh, asleep, now)
-	case len(w.Tried.IDs) == 0 && !w.PendingSince.IsZero(): // what was waited for was read
+	if len(w.Tried.IDs) == 0 && !w.PendingSince.IsZero() { // what was waited for was read
 		w.PendingSince, w.Tries, w.NextTry = time.Time{}, 0, reminder(w.ToldAt, w.LastAttempt)
+	}
+	fresh := w.absorb(in, now)
+	if len(fresh) > 0 {
+		w.admit(fresh, asleep, now)
 	}
 	switch {
 	case force:
