@@ -22,6 +22,7 @@ type life struct {
 	reminders int                   // since the last new announcement
 	last      time.Time             // last attempt
 	lastState State
+	vain      map[mail.ID]bool // what attempts that did not get through were for, while it is unread
 	streak    int // announcements since something announced was read
 	faults    []string
 }
@@ -56,6 +57,14 @@ func (l *life) check(a Attempt) string {
 		}
 	}
 	l.last, l.lastState = l.now, a.Outcome.State
+	if l.vain == nil || l.lastState.Settled() {
+		l.vain = map[mail.ID]bool{}
+	}
+	for _, id := range a.IDs {
+		if !l.lastState.Settled() {
+			l.vain[id] = true
+		}
+	}
 	if a.Outcome.State != Notified {
 		return ""
 	}
@@ -82,12 +91,15 @@ func (l *life) read(keep func(int) bool) {
 	for i, id := range l.box.unread {
 		if keep(i) {
 			left = append(left, id)
-		} else if _, told := l.announced[id]; told {
+			continue
+		}
+		delete(l.vain, id)
+		if _, told := l.announced[id]; told {
 			l.streak = 0
 		}
 	}
-	if l.box.unread = left; len(left) == 0 {
-		l.lastState = "" // who has read all may be woken at once
+	if l.box.unread = left; len(l.vain) == 0 {
+		l.lastState = "" // who has read all that was tried may be woken at once
 	}
 }
 
