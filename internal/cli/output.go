@@ -189,6 +189,14 @@ func (o *Output) Red(s string) string { return o.decorate("31", s) }
 // Green is for what is added.
 func (o *Output) Green(s string) string { return o.decorate("32", s) }
 
+// Hit marks what was searched for: in colour on a terminal, else in brackets.
+func (o *Output) Hit(s string) string {
+	if !o.colour {
+		return "[" + s + "]"
+	}
+	return o.decorate("1;33", s)
+}
+
 func (o *Output) decorate(code, s string) string {
 	if !o.colour {
 		return s

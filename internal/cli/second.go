@@ -4,6 +4,7 @@ import (
 	"flag"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
 )
 
 // What the command table of the second program is built from (design §2): the
@@ -31,6 +32,19 @@ func (e *Env) Usage(what, hint string) error { return usageError(e.name, what, h
 func (e *Env) Fail(kind mail.Kind, addr string, err error, hint string) error {
 	return &mail.Error{Op: e.name, Kind: kind, Addr: addr, Err: err, Hint: hint}
 }
+
+// Look opens the mailbox that a command looks at the office from. Whoever is
+// nobody here looks as a person does; it gives no right to write.
+func (e *Env) Look() (*mailbox.Mailbox, error) {
+	d, _, err := e.openAnyDesk()
+	if err != nil {
+		return nil, err
+	}
+	return d.Mailbox, nil
+}
+
+// Fence prints somebody's words between marks that nobody can foresee.
+func (e *Env) Fence(from, body string) { e.fence(from, body) }
 
 // FindPost returns the path of post: beside this program if it stands there,
 // else the bare name, which is looked up on PATH.

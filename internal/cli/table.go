@@ -23,6 +23,7 @@ func Commands() []Command {
 		group("With postd installed",
 			postdCommand("serve", "route mail always, and wake who gets it", "[--listen ADDR] [--log text|json]"),
 			postdCommand("mcp", "mail as MCP tools for an agent's session", "[--http ADDR --token-file FILE]"),
+			postdCommand("search", "find messages by words, names, acts, times and states", "WORDS… [--limit N] [--before ID] [--rank] [--rebuild] | --verify"),
 			postdCommand("audit", "keep the office's history in git", "now | status"),
 			postdCommand("service", "run postd as a service of this user", "install | uninstall | print")),
 	)

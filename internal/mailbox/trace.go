@@ -211,7 +211,7 @@ func (m *Mailbox) Thread(conversation string) ([]*mail.Message, error) {
 		if err != nil {
 			return nil, corrupt(id, err.Error())
 		}
-		if m.mayRead(msg) {
+		if m.MayRead(msg) {
 			out = append(out, msg)
 		}
 	}
@@ -222,7 +222,9 @@ func (m *Mailbox) Thread(conversation string) ([]*mail.Message, error) {
 	return out, nil
 }
 
-func (m *Mailbox) mayRead(msg *mail.Message) bool {
+// MayRead reports whether the owner may be shown a message: its own and what it
+// got; a person everything.
+func (m *Mailbox) MayRead(msg *mail.Message) bool {
 	if m.Author.Name == office.Human || m.sameAgent(msg.From, m.Author.Name) {
 		return true
 	}
