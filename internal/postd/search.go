@@ -87,11 +87,11 @@ func (s *searchRun) run(ctx context.Context, e *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	s.tell(e, x, taken)
-	switch {
-	case s.verify:
-		return verifyIndex(ctx, e, x, taken)
-	case s.rebuild && len(args) == 0:
+	if s.verify || s.rebuild && len(args) == 0 {
+		s.tell(e, x, taken)
+		if s.verify {
+			return verifyIndex(ctx, e, x, taken)
+		}
 		return built(ctx, e, x)
 	}
 	r := search.Request{Query: q, Limit: s.limit, Above: mail.ID(s.before), Rank: s.rank, MayRead: box.MayRead}
@@ -102,6 +102,7 @@ func (s *searchRun) run(ctx context.Context, e *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	s.tell(e, x, taken)
 	return show(e, x, found, taken)
 }
 

@@ -103,6 +103,23 @@ func TestCorruptUnderFind(t *testing.T) {
 	}
 }
 
+// TestWordsCorrupt: the damage is where only a search for words looks.
+func TestWordsCorrupt(t *testing.T) {
+	t.Parallel()
+	f := newFilled(t, "ann", "bob")
+	f.many(300)
+	x := f.open()
+	_, err := x.db.Exec(`UPDATE text_data SET block = zeroblob(length(block)) WHERE id > 10`)
+	f.check(err)
+	if r, err := x.Verify(context.Background()); err != nil || r.Wrong == 0 {
+		t.Errorf("verify: %+v %v", r, err)
+	}
+	if got := f.find(x, "common"); len(got) != 300 || x.Rebuilt() != "it was damaged" {
+		t.Errorf("%d found, it says %q", len(got), x.Rebuilt())
+	}
+	f.whole(x)
+}
+
 // TestVerifyFinds: an index that SQLite has nothing against and that is wrong.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()

@@ -52,8 +52,23 @@ type Found struct {
 	Blind []string
 }
 
-// Find searches. The index must be up to date: see Update.
+// Find searches. The index must be up to date: see Update. One that proves damaged
+// only now is begun anew once; Rebuilt says so.
 func (x *Index) Find(ctx context.Context, r Request) (Found, error) {
+	f, err := x.find(ctx, r)
+	if !corrupt(err) {
+		return f, err
+	}
+	if err := x.restart(ctx, "it was damaged"); err != nil {
+		return f, err
+	}
+	if _, err := x.Update(ctx); err != nil {
+		return f, err
+	}
+	return x.find(ctx, r)
+}
+
+func (x *Index) find(ctx context.Context, r Request) (Found, error) {
 	var f Found
 	var err error
 	if slices.ContainsFunc(r.Query.Terms, func(t Term) bool { return t.Field == fieldState }) {
