@@ -36,12 +36,7 @@ func (x *Index) receiptsBy(ctx context.Context, owners iter.Seq[registry.Entry])
 		if !ok {
 			continue // it never got anything
 		}
-		_, is, size, err := x.receipts(e, at, 0)
-		if err != nil {
-			blind = append(blind, e.Name)
-			continue
-		}
-		for whole := at == (place{is, size}); !whole; {
+		for whole := x.unchanged(e, at); !whole; {
 			var looked error
 			err := x.patiently(ctx, func(tx *sql.Tx) error {
 				whole, looked, err = x.receiptsOf(ctx, tx, e)
@@ -56,6 +51,21 @@ func (x *Index) receiptsBy(ctx context.Context, owners iter.Seq[registry.Entry])
 		}
 	}
 	return blind, nil
+}
+
+// unchanged reports that an owner has written nothing since. In doubt it is false:
+// who reads on then finds out.
+func (x *Index) unchanged(e registry.Entry, at place) bool {
+	box, err := x.Office.Box(e)
+	if err != nil {
+		return false
+	}
+	fi, err := box.FS.Lstat(box.Path(spool.Receipts))
+	if err != nil || !fi.Mode().IsRegular() {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	_, ino, _ := vfs.Inode(fi)
+	return at == place{int64(ino), fi.Size()}
 }
 
 // place is how far one owner's receipts have been read.
