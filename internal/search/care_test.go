@@ -286,6 +286,29 @@ func TestKilled(t *testing.T) {
 	f.whole(f.open())
 }
 
+// TestNothingNewIsCheap: what is asked at each search looks at no table as a whole.
+func TestNothingNewIsCheap(t *testing.T) {
+	t.Parallel()
+	f := newFilled(t, "ann", "bob")
+	f.many(10)
+	x := f.open()
+	for _, query := range []string{newestRows, markedRows, unreadRows} {
+		rows, err := x.db.Query("EXPLAIN QUERY PLAN "+query, bounced)
+		f.check(err)
+		var plan []string
+		for rows.Next() {
+			var id, parent, none int
+			var detail string
+			f.check(rows.Scan(&id, &parent, &none, &detail))
+			plan = append(plan, detail)
+		}
+		f.check(rows.Close())
+		if n := strings.Count(query, "SELECT m"); strings.Count(strings.Join(plan, "\n"), "SEARCH") != n {
+			t.Errorf("%s:\n%s", query, strings.Join(plan, "\n"))
+		}
+	}
+}
+
 // TestPrivate: the index is this user's alone, and a copy of the office has its own.
 func TestPrivate(t *testing.T) {
 	t.Parallel()

@@ -286,9 +286,9 @@ func (x *Index) states(ctx context.Context, s *statement, states, to []string, w
 	// What is rare is not looked for in all messages.
 	switch n := slices.Index(States(), states[0]); {
 	case n > done:
-		return x.within(ctx, s, `SELECT min(row), max(row) FROM mark WHERE mark = ?`, n-done)
+		return x.within(ctx, s, markedRows, n-done)
 	case n == unread:
-		return x.within(ctx, s, `SELECT (SELECT min(row) FROM delivery INDEXED BY open WHERE state = 0), (SELECT max(row) FROM delivery INDEXED BY open WHERE state = 0)`)
+		return x.within(ctx, s, unreadRows)
 	}
 	return nil
 }

@@ -49,3 +49,11 @@ CREATE VIRTUAL TABLE text USING fts5 (subject, body, facet, content = '', tokeni
 // spanBits: a span is the times of 1024 rows, so that a search by date looks at
 // few of them.
 const spanBits = 10
+
+// Least and greatest rows are asked for apart: both at once are a look at every
+// row.
+const (
+	newestRows = `SELECT 1 + coalesce((SELECT max(row) FROM message), 0), coalesce((SELECT min(row) FROM message), 0)`
+	markedRows = `SELECT (SELECT min(row) FROM mark WHERE mark = ?1), (SELECT max(row) FROM mark WHERE mark = ?1)`
+	unreadRows = `SELECT (SELECT min(row) FROM delivery INDEXED BY open WHERE state = 0), (SELECT max(row) FROM delivery INDEXED BY open WHERE state = 0)`
+)

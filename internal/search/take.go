@@ -141,7 +141,7 @@ func newBatch(ctx context.Context, o *office.Office, tx *sql.Tx) (*batch, error)
 	if b.pos, err = positionOf(ctx, tx); err != nil {
 		return nil, err
 	}
-	return b, tx.QueryRowContext(ctx, `SELECT 1+coalesce(max(row), 0), coalesce(min(row), 0) FROM message`).Scan(&b.next, &b.first)
+	return b, tx.QueryRowContext(ctx, newestRows).Scan(&b.next, &b.first)
 }
 
 // errFull ends a batch.
