@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/notify"
@@ -22,7 +21,6 @@ import (
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/router"
-	"github.com/postroom/postroom/internal/spool"
 )
 
 // Budget is how long a sender waits for a recipient to be woken (design §6).
@@ -44,6 +42,7 @@ type Dispatcher struct {
 
 	mu       sync.Mutex
 	attempts []notify.Attempt
+	left     bool // others left attempts on disk
 	book     *registry.Registry
 	woken    []registry.Entry // who in book needs waking at all
 }
@@ -70,7 +69,7 @@ func (w Woken) Surfaced() bool { return w.Err == nil && w.Outcome.State.Settled(
 // try.
 func (d *Dispatcher) Pass(ctx context.Context, opt router.Options) (router.Report, []Woken, error) {
 	rep, err := d.Router.Pass(ctx, opt)
-	woken := d.Wake(ctx, rep.Wake)
+	woken := d.WakeUnrecorded(ctx, rep.Wake)
 	if rep.Repaired > 0 || opt.All {
 		d.Retry(ctx, rep.Repaired > 0)
 	}
@@ -84,6 +83,11 @@ func (d *Dispatcher) Pass(ctx context.Context, opt router.Options) (router.Repor
 func (d *Dispatcher) Retry(ctx context.Context, sweep bool) error {
 	if err := d.Office.CheckWritable(); err != nil {
 		return err
+	}
+	if notify.AnyLeft(d.Office.FS) {
+		d.mu.Lock()
+		d.left = true
+		d.mu.Unlock()
 	}
 	if sweep {
 		return d.arbiter().Sweep(ctx, d.recipients(), d.Office.Sys.Now())
@@ -146,8 +150,16 @@ func NeedsWaking(e registry.Entry) bool {
 	return !e.Archived && len(e.Notify) > 0 && e.Notify[0] != "" && e.Notify[0] != "none"
 }
 
-// Wake wakes the agents, side by side, each within its budget.
+// Wake wakes the agents, side by side, each within its budget, and journals the
+// evidence.
 func (d *Dispatcher) Wake(ctx context.Context, agents []registry.Entry) []Woken {
+	woken := d.WakeUnrecorded(ctx, agents)
+	d.Flush()
+	return woken
+}
+
+// WakeUnrecorded is Wake for who calls Flush himself, for many at once.
+func (d *Dispatcher) WakeUnrecorded(ctx context.Context, agents []registry.Entry) []Woken {
 	return d.wake(ctx, d.arbiter(), agents)
 }
 
@@ -279,63 +291,4 @@ func (d *Dispatcher) wakeable(reg *registry.Registry) []registry.Entry {
 		d.book, d.woken = reg, woken
 	}
 	return woken
-}
-
-func (d *Dispatcher) record(a notify.Attempt) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.attempts = append(d.attempts, a)
-}
-
-// Flush journals the evidence of every attempt, under a lease of its own. If
-// somebody else is routing, it is tried for a moment and then left for the next
-// Flush: the wake itself is never undone by a journal that has to wait.
-func (d *Dispatcher) Flush() error {
-	d.mu.Lock()
-	attempts := d.attempts
-	d.attempts = nil
-	d.mu.Unlock()
-	if len(attempts) == 0 {
-		return nil
-	}
-	var err error
-	for range 50 {
-		if err = d.journal(attempts); mail.KindOf(err) != mail.KindBusy {
-			return err
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.attempts = append(attempts, d.attempts...)
-	return err
-}
-
-func (d *Dispatcher) journal(attempts []notify.Attempt) error {
-	s := d.Office.Sys
-	lease, err := spool.AcquireLease(d.Office.FS, spool.Holder{PID: s.PID, Host: s.Host, Since: s.Now().UTC(), Version: s.Version})
-	if err != nil {
-		return err
-	}
-	defer lease.Release()
-	j, err := journal.Open(d.Office.FS, s.Now())
-	if err != nil {
-		return err
-	}
-	defer j.Close()
-	var rs []journal.Record
-	for _, a := range attempts {
-		rs = append(rs, attemptRecords(a, s.Now())...)
-	}
-	return j.Append(rs...)
-}
-
-// attemptRecords is one record per message of which the attempt told.
-func attemptRecords(a notify.Attempt, now time.Time) []journal.Record {
-	var rs []journal.Record
-	for _, id := range a.IDs {
-		rs = append(rs, journal.Record{At: now, Event: journal.Notified, ID: id, Agent: a.Agent.Name, AID: a.Agent.AID,
-			Detail: map[string]string{"adapter": a.Agent.Kind(), "state": string(a.Outcome.State), "evidence": a.Outcome.Evidence}})
-	}
-	return rs
 }

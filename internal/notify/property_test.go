@@ -23,7 +23,7 @@ type life struct {
 	last      time.Time             // last attempt
 	lastState State
 	vain      map[mail.ID]bool // what attempts that did not get through were for, while it is unread
-	streak    int // announcements since something announced was read
+	streak    int              // announcements since something announced was read
 	faults    []string
 }
 

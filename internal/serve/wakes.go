@@ -39,7 +39,7 @@ func (w *wakes) wake(ctx context.Context, d *dispatch.Dispatcher, e registry.Ent
 	w.busy[e.AID] = false
 	w.wg.Go(func() {
 		for {
-			for _, woken := range d.Wake(context.WithoutCancel(ctx), []registry.Entry{e}) {
+			for _, woken := range d.WakeUnrecorded(context.WithoutCancel(ctx), []registry.Entry{e}) {
 				w.logWoken(woken)
 			}
 			w.again()
