@@ -52,6 +52,7 @@ func layers() map[string]layer {
 		"notify/notifytest": {"mail vfs notify", "the contract suite", false, true},
 		"notify/remote":     {"mail notify", "adapters that need net/http", true, false},
 		"dispatch":          {"mail policy vfs spool registry journal approval debt config office presence mailbox router notify", "a pass and its wakes; the command line is above it", false, false},
+		"standing":          {"mail policy vfs spool registry journal approval debt config office identity presence mailbox notify roster", "how agents stand; it only looks, for whoever shows it", false, false},
 		"hook":              {"mail policy vfs spool registry journal approval debt config office identity presence mailbox router notify dispatch", "hooks are a front end beside cli", false, false},
 		"hook/hooktest":     {"mail hook", "the contract suite", false, true},
 		"install":           {"mail", "edits other programs' settings as text; it opens no file", false, false},

@@ -58,16 +58,16 @@ func runAgentShow(ctx context.Context, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	x, err := e.looker(o)
+	x, err := e.Looker(o)
 	if err != nil {
 		return err
 	}
-	v := x.view(ctx, r)
+	v := x.Look(ctx, r)
 	if e.JSON {
 		e.Out.Object(v)
 		return nil
 	}
-	for _, f := range v.fields(e.Now()) {
+	for _, f := range agentFields(v, e.Now()) {
 		if f[1] != "" {
 			e.Out.Printf("%-10s %s\n", f[0], Line(f[1]))
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/standing"
 )
 
 // The agents on a wide and on a narrow terminal, as people see them.
@@ -13,16 +14,16 @@ func TestAgentTable(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	before := func(d time.Duration) *time.Time { at := now.Add(-d); return &at }
-	views := []agentView{
-		{Name: "coder", Runtime: "claude", Presence: isBusy, LastSeen: before(time.Minute), Unread: 3, Oldest: before(5 * time.Minute), Owes: 1,
-			Notify: []string{"claude"}, Wake: &wakeView{Kind: "claude", State: wakeOK}, Workspace: "/home/me/src/payments/backend"},
-		{Name: "docs", Runtime: "codex", Presence: notSeen, Evidence: "type once in it", Notify: []string{"codex"},
-			Wake: &wakeView{Kind: "codex", State: wakeNoSession}, Workspace: "/home/me/src/docs"},
-		{Name: "researcher", Runtime: "claude", Presence: atDialog, Evidence: "a permission question has been open since 9m ago", LastSeen: before(9 * time.Minute), Unread: 12,
+	views := []standing.Agent{
+		{Name: "coder", Runtime: "claude", Presence: standing.Busy, LastSeen: before(time.Minute), Unread: 3, Oldest: before(5 * time.Minute), Owes: 1,
+			Notify: []string{"claude"}, Wake: &standing.Wake{Kind: "claude", State: standing.WakeOK}, Workspace: "/home/me/src/payments/backend"},
+		{Name: "docs", Runtime: "codex", Presence: standing.NotSeen, Evidence: "type once in it", Notify: []string{"codex"},
+			Wake: &standing.Wake{Kind: "codex", State: standing.WakeNoSession}, Workspace: "/home/me/src/docs"},
+		{Name: "researcher", Runtime: "claude", Presence: standing.AtDialog, Evidence: "a permission question has been open since 9m ago", LastSeen: before(9 * time.Minute), Unread: 12,
 			Oldest: before(3 * time.Hour), Owes: 2, Overdue: 1, Behind: "its oldest unread mail is 3h old, and 1 answer is overdue", Notify: []string{"claude"},
-			Wake: &wakeView{Kind: "claude", State: wakeHeld, Evidence: "a dialog is open"}, Workspace: "/srv/team/researcher"},
-		{Name: "runner", Presence: isDown, LastSeen: before(50 * time.Hour), Notify: []string{"exec", "/usr/local/bin/wake"},
-			Wake: &wakeView{Kind: "exec", State: wakeFailing, Evidence: "exit status 1"}, Workspace: "/srv/run"},
+			Wake: &standing.Wake{Kind: "claude", State: standing.WakeHeld, Evidence: "a dialog is open"}, Workspace: "/srv/team/researcher"},
+		{Name: "runner", Presence: standing.Down, LastSeen: before(50 * time.Hour), Notify: []string{"exec", "/usr/local/bin/wake"},
+			Wake: &standing.Wake{Kind: "exec", State: standing.WakeFailing, Evidence: "exit status 1"}, Workspace: "/srv/run"},
 	}
 	for width, want := range map[int]string{120: wide120, 80: narrow80} {
 		var b strings.Builder

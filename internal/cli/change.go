@@ -2,44 +2,23 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"time"
 
+	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/journal"
-	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
-	"github.com/postroom/postroom/internal/spool"
 )
 
-// leasePoll is how long a command sleeps between tries for the lease.
-const leasePoll = 5 * time.Millisecond
+// patience is how this command waits for its turn to change the office.
+func (e *Env) patience() dispatch.Patience {
+	return dispatch.Patience{Op: e.name, For: e.Patience, Sleep: e.Sleep}
+}
 
-// WithLease runs fn while this process is the router: nobody else changes
-// registry, channels or approvals meanwhile (design §3). It waits e.Patience
-// for the lease.
+// WithLease runs fn while this process is the router. It waits e.Patience for
+// the lease.
 func (e *Env) WithLease(ctx context.Context, o *office.Office, fn func() error) error {
-	holder := spool.Holder{PID: e.System.PID, Host: e.System.Host, Since: e.Now().UTC(), Version: e.System.Version}
-	for waited := time.Duration(0); ; waited += leasePoll {
-		lease, err := spool.AcquireLease(o.FS, holder)
-		switch {
-		case err == nil:
-			defer lease.Release()
-			return fn()
-		case mail.KindOf(err) == mail.KindReadOnly:
-			return &mail.Error{Op: e.name, Kind: mail.KindReadOnly, Addr: o.Dir,
-				Err:  errors.New("this process may not write the office (a sandbox?)"),
-				Hint: "run it in a terminal outside"}
-		case mail.KindOf(err) != mail.KindBusy:
-			return err
-		case waited >= e.Patience:
-			return &mail.Error{Op: e.name, Kind: mail.KindBusy, Addr: o.Dir,
-				Err: errors.New("another process has been routing for " + e.Patience.String()), Hint: "run the command again; nothing was changed"}
-		}
-		if err := e.Sleep(ctx, leasePoll); err != nil {
-			return err
-		}
-	}
+	return e.patience().WithLease(ctx, o, fn)
 }
 
 // Change is a change of the office's address book under way. The lease is held.

@@ -16,7 +16,7 @@ import (
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/roster"
-	"github.com/postroom/postroom/internal/spool"
+	"github.com/postroom/postroom/internal/standing"
 )
 
 // ownTerminal is how an agent runs that nobody started here.
@@ -173,14 +173,8 @@ func (c *crew) elsewhere(r registry.Entry) (presence.Session, bool) {
 	if err != nil {
 		return presence.Session{}, false
 	}
-	p, ok := readPresence(box)
-	return p, ok && p.State != presence.Ended && c.e.lives(p) == alive
-}
-
-// readPresence reads what a mailbox says of its agent's session.
-func readPresence(box spool.Box) (presence.Session, bool) {
-	p, ok, err := presence.ReadIn(box.FS, box.Dir)
-	return p, ok && err == nil
+	p, ok := standing.Heard(box)
+	return p, ok && p.State != presence.Ended && standing.Lives(c.e.Procs, p) == standing.Runs
 }
 
 func (c *crew) stop(ctx context.Context, agents []registry.Entry) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/spool"
+	"github.com/postroom/postroom/internal/standing"
 )
 
 // desk is where a mail command works: one office, one registry and one
@@ -77,7 +78,7 @@ func (e *Env) Speaks(aid, runtime, session string) bool {
 
 // Runs reports whether a session's process still does, as far as can be told.
 func (e *Env) Runs(pid int, start string) bool {
-	return e.lives(presence.Session{PID: pid, Start: start}) != dead
+	return standing.Lives(e.Procs, presence.Session{PID: pid, Start: start}) != standing.Gone
 }
 
 // adapters are the ways to wake an agent that this program has.

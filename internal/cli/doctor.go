@@ -11,6 +11,7 @@ import (
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/roster"
+	"github.com/postroom/postroom/internal/standing"
 )
 
 func doctorCommand() Command {
@@ -68,7 +69,7 @@ func (e *Env) doctorHost(dir string) doctor.Host {
 	h.Launches = func(program, workspace string) error { return roster.FindProgram(program, workspace, e.Environ) }
 	h.Installed = e.runtimeFaults
 	o, err := office.Open(dir, e.System)
-	if e.Procs != nil && err == nil && !sandboxed(o) {
+	if e.Procs != nil && err == nil && !standing.Sandboxed(o) {
 		h.Started = func(pid int) (string, bool) { p, ok := e.Procs.Process(pid); return p.Start, ok }
 	}
 	return h

@@ -55,7 +55,7 @@ type courier struct {
 func (r *courier) once(ctx context.Context) error {
 	stop := r.e.slowly(func() string { return routing(r.office) })
 	defer stop()
-	err := r.e.untilFree(ctx, func() error { return r.pass(ctx) })
+	err := r.e.patience().UntilFree(ctx, func() error { return r.pass(ctx) })
 	if mail.KindOf(err) == mail.KindBusy {
 		return &mail.Error{Op: r.e.name, Kind: mail.KindBusy, Err: errors.New(routing(r.office)), Hint: "it delivers what waits"}
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/standing"
 )
 
 // What the command table of the second program is built from (design §2): the
@@ -53,4 +55,9 @@ func (e *Env) FindPost() string {
 		return path
 	}
 	return "post"
+}
+
+// Looker looks at an office's agents as this user can.
+func (e *Env) Looker(o *office.Office) (*standing.Looker, error) {
+	return standing.NewLooker(o, standing.View{Procs: e.Procs, Live: e.Live, RosterDir: e.rosterDir(o)})
 }

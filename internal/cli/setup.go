@@ -13,6 +13,7 @@ import (
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
+	"github.com/postroom/postroom/internal/standing"
 )
 
 func setupCommand() Command {
@@ -179,12 +180,12 @@ func (e *Env) installStep(ctx context.Context, runtime string) setupStep {
 
 // startStep looks whether the agent's session was ever heard of.
 func (e *Env) startStep(ctx context.Context, o *office.Office, r registry.Entry) (setupStep, error) {
-	x, err := e.looker(o)
+	x, err := e.Looker(o)
 	if err != nil {
 		return setupStep{}, err
 	}
-	v := x.view(ctx, r)
-	s := setupStep{Step: "start", Done: v.Presence != notSeen && v.Presence != isDown, Say: r.Name + " is " + v.Presence, Line: programOf(r.Runtime)}
+	v := x.Look(ctx, r)
+	s := setupStep{Step: "start", Done: v.Presence != standing.NotSeen && v.Presence != standing.Down, Say: r.Name + " is " + v.Presence, Line: programOf(r.Runtime)}
 	if s.Done {
 		s.Line = ""
 		return s, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/router"
+	"github.com/postroom/postroom/internal/standing"
 )
 
 // What the tools of the MCP server are made of: they do what the commands do,
@@ -26,7 +27,7 @@ type Outcome = outcome
 // (docs/json.md).
 type (
 	MailView  = mailView
-	AgentView = agentView
+	AgentView = standing.Agent
 	TraceView = traceView
 	ErrorView = errorObject
 )
@@ -122,14 +123,14 @@ func ViewItem(it mailbox.Item) MailView { return viewItem(it) }
 
 // ViewAgents lists the active agents with what is known of them.
 func (d *Desk) ViewAgents(ctx context.Context) ([]AgentView, error) {
-	x, err := d.e.looker(d.Office)
+	x, err := d.e.Looker(d.Office)
 	if err != nil {
 		return nil, err
 	}
 	var out []AgentView
 	for _, r := range d.Registry.Entries() {
 		if !r.Archived {
-			out = append(out, x.view(ctx, r))
+			out = append(out, x.Look(ctx, r))
 		}
 	}
 	return out, nil

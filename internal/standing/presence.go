@@ -1,22 +1,25 @@
-package cli
+package standing
 
 import (
+	"strconv"
 	"time"
 
+	"github.com/postroom/postroom/internal/identity"
+	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/roster"
 )
 
 // The words for an agent's presence.
 const (
-	isActive   = "active"
-	isIdle     = "idle"
-	isBusy     = "busy"
-	atDialog   = "dialog"
-	isStale    = "stale"
-	isDown     = "down"
-	notSeen    = "not seen yet"
-	isArchived = "archived"
+	Active   = "active"
+	Idle     = "idle"
+	Busy     = "busy"
+	AtDialog = "dialog"
+	Stale    = "stale"
+	Down     = "down"
+	NotSeen  = "not seen yet"
+	Archived = "archived"
 )
 
 const (
@@ -30,25 +33,28 @@ const (
 	overlap = 30 * time.Second
 )
 
-// life is whether a session's process runs.
-type life int
+// Life is whether a session's process runs.
+type Life int
 
+// What is known of a process.
 const (
-	unknown life = iota
-	alive
-	dead
+	Unknown Life = iota
+	Runs
+	Gone
 )
 
-// lives compares what a session says of its process with the processes there
-// are. Where one daemon runs many sessions, nobody can tell.
-func (e *Env) lives(p presence.Session) life {
-	if p.PID == 0 || p.Start == "" || e.Procs == nil {
-		return unknown
+func (l Life) String() string { return [...]string{"unknown", "runs", "gone"}[l] }
+
+// Lives compares what a session says of its process with the processes there
+// are. Where one daemon runs many sessions, nobody can tell; nor without procs.
+func Lives(procs identity.ProcessTree, p presence.Session) Life {
+	if p.PID == 0 || p.Start == "" || procs == nil {
+		return Unknown
 	}
-	if now, ok := e.Procs.Process(p.PID); ok && now.Start == p.Start {
-		return alive
+	if now, ok := procs.Process(p.PID); ok && now.Start == p.Start {
+		return Runs
 	}
-	return dead
+	return Gone
 }
 
 // sighting is everything that tells of an agent's presence.
@@ -56,7 +62,7 @@ type sighting struct {
 	now     time.Time
 	runtime string
 	session *presence.Session // nil: its hooks never said anything
-	life    life              // of the session's process
+	life    Life              // of the session's process
 	seen    time.Time         // what the agent did last with its mail; zero: nothing
 	started *roster.Status    // nil: never started here
 }
@@ -70,18 +76,18 @@ func (s sighting) presence() (word, evidence string) {
 	case s.over() && s.seen.After(p.At.Add(overlap)):
 		return s.byAge(s.seen), "it used its mail " + s.ago(s.seen) + ", after the session that is known of had ended"
 	case p.State == presence.Ended:
-		return isDown, "its session ended " + s.ago(p.Since)
-	case s.life == dead:
-		return isDown, "process " + itoa(p.PID) + ", which ran its session, is gone; last heard " + s.ago(p.At)
+		return Down, "its session ended " + s.ago(p.Since)
+	case s.life == Gone:
+		return Down, "process " + strconv.Itoa(p.PID) + ", which ran its session, is gone; last heard " + s.ago(p.At)
 	case p.State == presence.Dialog:
-		return atDialog, "a permission question has been open since " + s.ago(p.Since) + s.proof()
-	case p.State == presence.Busy && (s.life == alive || s.now.Sub(p.At) < busyFor):
-		return isBusy, "a turn began " + s.ago(p.Since) + s.proof()
+		return AtDialog, "a permission question has been open since " + s.ago(p.Since) + s.proof()
+	case p.State == presence.Busy && (s.life == Runs || s.now.Sub(p.At) < busyFor):
+		return Busy, "a turn began " + s.ago(p.Since) + s.proof()
 	}
 	last := latest(p.At, s.seen)
 	word = s.byAge(last)
-	if s.life == alive && word == isStale {
-		word = isIdle
+	if s.life == Runs && word == Stale {
+		word = Idle
 	}
 	what := "at its prompt"
 	if p.State == presence.Interrupted {
@@ -91,7 +97,7 @@ func (s sighting) presence() (word, evidence string) {
 }
 
 // over reports whether the session that is known of has ended.
-func (s sighting) over() bool { return s.session.State == presence.Ended || s.life == dead }
+func (s sighting) over() bool { return s.session.State == presence.Ended || s.life == Gone }
 
 // proof adds what is known of the session's process.
 func (s sighting) proof() string {
@@ -99,8 +105,8 @@ func (s sighting) proof() string {
 	if s.session.Event != "" {
 		text = " (" + s.session.Event + ")"
 	}
-	if s.life == alive {
-		text += "; process " + itoa(s.session.PID) + " runs"
+	if s.life == Runs {
+		text += "; process " + strconv.Itoa(s.session.PID) + " runs"
 	}
 	return text
 }
@@ -110,19 +116,19 @@ func (s sighting) unheard() (word, evidence string) {
 	st := s.started
 	switch {
 	case st != nil && !st.Alive && !st.UnderWay(s.now) && !s.seen.After(st.At.Add(overlap)):
-		return isDown, "what post started is not running" + because(st.Ended)
+		return Down, "what post started is not running" + because(st.Ended)
 	case !s.seen.IsZero():
 		word = s.byAge(s.seen)
-		if st != nil && st.Alive && word == isStale {
-			word = isIdle
+		if st != nil && st.Alive && word == Stale {
+			word = Idle
 		}
 		return word, "it used its mail " + s.ago(s.seen)
 	case s.runtime == "codex":
-		return notSeen, "type once in it" // its hooks begin with the first turn
+		return NotSeen, "type once in it" // its hooks begin with the first turn
 	case st != nil && st.Alive:
-		return notSeen, "started " + s.ago(st.At) + ", and its hooks have said nothing"
+		return NotSeen, "started " + s.ago(st.At) + ", and its hooks have said nothing"
 	}
-	return notSeen, ""
+	return NotSeen, ""
 }
 
 func because(why string) string {
@@ -132,16 +138,16 @@ func because(why string) string {
 	return ": " + why
 }
 
-func (s sighting) ago(t time.Time) string { return ago(s.now.Sub(t)) + " ago" }
+func (s sighting) ago(t time.Time) string { return mail.Age(s.now.Sub(t)) + " ago" }
 
 func (s sighting) byAge(t time.Time) string {
 	switch age := s.now.Sub(t); {
 	case age < activeFor:
-		return isActive
+		return Active
 	case age < idleFor:
-		return isIdle
+		return Idle
 	}
-	return isStale
+	return Stale
 }
 
 func latest(a, b time.Time) time.Time {

@@ -1,4 +1,11 @@
-package cli
+// Package standing tells how each agent of an office stands: whether it is
+// there, what it has not read, what it owes, whether waking it works. The command
+// line, the page and the terminal floor show the same.
+//
+// Invariants. It only looks: nothing is marked, moved or woken. Presence comes
+// from evidence (design §11), which is said with it. A mailbox that can't be read
+// is shown as such and hides nobody else.
+package standing
 
 import (
 	"context"
@@ -7,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/postroom/postroom/internal/debt"
@@ -22,8 +30,8 @@ import (
 	"github.com/postroom/postroom/internal/spool"
 )
 
-// sessionView is the session that speaks, or last spoke, as an agent.
-type sessionView struct {
+// Session is the session that speaks, or last spoke, as an agent.
+type Session struct {
 	Runtime string    `json:"runtime"`
 	ID      string    `json:"id"`
 	PID     int       `json:"pid,omitempty"`
@@ -35,8 +43,8 @@ type sessionView struct {
 	OneShot bool      `json:"one_shot,omitempty"`
 }
 
-// startedView is what post start started.
-type startedView struct {
+// Started is what post start started.
+type Started struct {
 	State  string    `json:"state"`
 	How    string    `json:"how"`
 	PID    int       `json:"pid,omitempty"`
@@ -45,8 +53,8 @@ type startedView struct {
 	Attach []string  `json:"attach,omitempty"`
 }
 
-// wakeView is how waking an agent went last.
-type wakeView struct {
+// Wake is how waking an agent went last.
+type Wake struct {
 	Kind     string     `json:"kind"`
 	State    string     `json:"state"` // "ok", "held", "failing", "unknown", "no session"
 	Evidence string     `json:"evidence,omitempty"`
@@ -57,38 +65,47 @@ type wakeView struct {
 
 // The states of a wake.
 const (
-	wakeOK        = "ok"
-	wakeHeld      = "held"
-	wakeFailing   = "failing"
-	wakeUnknown   = "unknown" // nothing waits for it, so nothing was tried
-	wakeNoSession = "no session"
+	WakeOK        = "ok"
+	WakeHeld      = "held"
+	WakeFailing   = "failing"
+	WakeUnknown   = "unknown" // nothing waits for it, so nothing was tried
+	WakeNoSession = "no session"
 )
 
-// looker looks at agents.
-type looker struct {
-	e     *Env
-	o     *office.Office
-	debts []policy.Debt
-	store *roster.Store // nil: nothing was ever started here
-	wakes *notify.Arbiter
-	blind bool // in a sandbox, other processes can't be seen
+// Looker looks at agents, with the debts as they were when it was made.
+type Looker struct {
+	office *office.Office
+	procs  identity.ProcessTree
+	debts  []policy.Debt
+	store  *roster.Store // nil: nothing was ever started here
+	wakes  *notify.Arbiter
+	blind  bool // in a sandbox, other processes can't be seen
 }
 
-func (e *Env) looker(o *office.Office) (*looker, error) {
+// View is where a Looker finds what is outside of the office.
+type View struct {
+	Procs     identity.ProcessTree // of sessions; nil: the system cannot tell
+	Live      identity.ProcessTree // of what the roster started
+	RosterDir string
+}
+
+// NewLooker returns one for the office as it is now: it is cheap, so ask anew
+// rather than keep it.
+func NewLooker(o *office.Office, v View) (*Looker, error) {
 	owed, err := debt.Load(o.FS)
 	if err != nil {
 		return nil, err
 	}
-	x := &looker{e: e, o: o, debts: owed.Open(o.Settings()), wakes: &notify.Arbiter{FS: o.FS}}
-	if x.blind = sandboxed(o); !x.blind {
-		x.store, _ = roster.Look(e.rosterDir(o), e.Live, e.System.Now)
+	x := &Looker{office: o, procs: v.Procs, debts: owed.Open(o.Settings()), wakes: &notify.Arbiter{FS: o.FS}}
+	if x.blind = Sandboxed(o); !x.blind {
+		x.store, _ = roster.Look(v.RosterDir, v.Live, o.Sys.Now)
 	}
 	return x, nil
 }
 
-// sandboxed reports whether this process may not write the office: then it
+// Sandboxed reports whether this process may not write the office: then it
 // stands in a sandbox, which may have a process tree of its own.
-func sandboxed(o *office.Office) bool {
+func Sandboxed(o *office.Office) bool {
 	f, err := o.FS.OpenFile(spool.LeaseFile, os.O_RDWR, 0)
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
@@ -97,11 +114,11 @@ func sandboxed(o *office.Office) bool {
 	return false
 }
 
-// view looks at one agent. A mailbox that can't be read is shown as such and
+// Look looks at one agent. A mailbox that can't be read is shown as such and
 // stops nobody.
-func (x *looker) view(ctx context.Context, r registry.Entry) agentView {
-	now := x.e.Now()
-	v := agentView{Name: r.Name, AID: r.AID, Role: r.Role, Runtime: r.Runtime, Presence: notSeen,
+func (x *Looker) Look(ctx context.Context, r registry.Entry) Agent {
+	now := x.office.Sys.Now()
+	v := Agent{Name: r.Name, AID: r.AID, Role: r.Role, Runtime: r.Runtime, Presence: NotSeen,
 		Notify: r.Notify, Workspace: r.Workspace, Mailbox: filepath.Dir(r.InboxPath), Archived: r.Archived,
 		Aliases: r.Aliases, Launch: r.Launch, Joined: r.Joined}
 	for _, d := range x.debts {
@@ -113,33 +130,33 @@ func (x *looker) view(ctx context.Context, r registry.Entry) agentView {
 		}
 	}
 	s := sighting{now: now, runtime: r.Runtime}
-	a, err := x.o.Author(r)
+	a, err := x.office.Author(r)
 	if err == nil {
 		s.session, s.life = x.session(a)
-		s.seen, err = v.lookInto(&mailbox.Mailbox{Office: x.o, Author: a, Entry: r}, now)
+		s.seen, err = v.lookInto(&mailbox.Mailbox{Office: x.office, Author: a, Entry: r}, now)
 	}
 	if err != nil {
 		v.Problem = err.Error()
 	}
 	s.started = x.startedOf(ctx, r)
 	v.tell(s)
-	v.Behind = v.behind(now, x.o.Settings().Due)
+	v.Behind = v.behind(now, x.office.Settings().Due)
 	v.Wake = x.wake(r, v.Presence)
 	return v
 }
 
-func (x *looker) session(a office.Author) (*presence.Session, life) {
-	p, ok := readPresence(a.Box)
+func (x *Looker) session(a office.Author) (*presence.Session, Life) {
+	p, ok := Heard(a.Box)
 	if !ok {
-		return nil, unknown
+		return nil, Unknown
 	}
 	if x.blind {
-		return &p, unknown
+		return &p, Unknown
 	}
-	return &p, x.e.lives(p)
+	return &p, Lives(x.procs, p)
 }
 
-func (x *looker) startedOf(ctx context.Context, r registry.Entry) *roster.Status {
+func (x *Looker) startedOf(ctx context.Context, r registry.Entry) *roster.Status {
 	if x.store == nil {
 		return nil
 	}
@@ -151,29 +168,29 @@ func (x *looker) startedOf(ctx context.Context, r registry.Entry) *roster.Status
 }
 
 // tell puts what is known of the presence into the view.
-func (v *agentView) tell(s sighting) {
+func (v *Agent) tell(s sighting) {
 	v.Presence, v.Evidence = s.presence()
 	last := s.seen
 	if p := s.session; p != nil {
 		last = latest(last, p.At)
-		v.Session = &sessionView{p.Runtime, p.ID, p.PID, [...]string{"unknown", "runs", "gone"}[s.life], string(p.State), p.Since, p.At, p.Event, p.OneShot}
+		v.Session = &Session{p.Runtime, p.ID, p.PID, s.life.String(), string(p.State), p.Since, p.At, p.Event, p.OneShot}
 	}
 	if !last.IsZero() {
 		v.LastSeen = &last
 	}
 	if st := s.started; st != nil {
-		v.Started = &startedView{State: string(st.State), How: st.How, PID: st.PID(), At: st.At, Why: st.Ended}
+		v.Started = &Started{State: string(st.State), How: st.How, PID: st.PID(), At: st.At, Why: st.Ended}
 		if st.Pane != nil && st.Alive {
 			v.Started.Attach = st.Pane.Attach()
 		}
 	}
 	if v.Archived {
-		v.Presence = isArchived
+		v.Presence = Archived
 	}
 }
 
 // lookInto counts what is unread and says when the owner did something last.
-func (v *agentView) lookInto(box *mailbox.Mailbox, now time.Time) (seen time.Time, err error) {
+func (v *Agent) lookInto(box *mailbox.Mailbox, now time.Time) (seen time.Time, err error) {
 	if seen, err = lastReceipt(box.Author.Box); err != nil {
 		return seen, err
 	}
@@ -194,10 +211,10 @@ func (v *agentView) lookInto(box *mailbox.Mailbox, now time.Time) (seen time.Tim
 }
 
 // behind says why the agent is behind, "" if it is not.
-func (v *agentView) behind(now time.Time, limit time.Duration) string {
+func (v *Agent) behind(now time.Time, limit time.Duration) string {
 	text := ""
 	if v.Oldest != nil && now.Sub(*v.Oldest) > limit {
-		text = "its oldest unread mail is " + ago(now.Sub(*v.Oldest)) + " old"
+		text = "its oldest unread mail is " + mail.Age(now.Sub(*v.Oldest)) + " old"
 	}
 	if v.Overdue > 0 {
 		if text != "" {
@@ -212,31 +229,31 @@ func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return itoa(n) + " " + many
+	return strconv.Itoa(n) + " " + many
 }
 
 // wake says how the agent is woken and whether that works.
-func (x *looker) wake(r registry.Entry, presence string) *wakeView {
+func (x *Looker) wake(r registry.Entry, presence string) *Wake {
 	if len(r.Notify) == 0 || r.Notify[0] == notify.KindNone || r.Archived {
 		return nil
 	}
-	w := &wakeView{Kind: r.Notify[0], State: wakeUnknown}
+	w := &Wake{Kind: r.Notify[0], State: WakeUnknown}
 	s, ok, err := x.wakes.Status(notify.Agent{Name: r.Name, AID: r.AID, Notify: r.Notify})
-	gone := slices.Contains(identity.Runtimes(), w.Kind) && (presence == isDown || presence == notSeen)
+	gone := slices.Contains(identity.Runtimes(), w.Kind) && (presence == Down || presence == NotSeen)
 	switch {
 	case err != nil:
 		w.Evidence = err.Error()
 		return w
 	case gone:
-		w.State = wakeNoSession
+		w.State = WakeNoSession
 	case !ok || s.Torn != "":
 		return w
 	case s.Last.State == notify.Held:
-		w.State = wakeHeld
+		w.State = WakeHeld
 	case s.Tries > 0 && !s.Last.State.Settled():
-		w.State = wakeFailing
+		w.State = WakeFailing
 	case s.Last.State.Settled():
-		w.State = wakeOK
+		w.State = WakeOK
 	}
 	w.Evidence, w.Tries = s.Last.Evidence, s.Tries
 	if !s.LastAttempt.IsZero() {

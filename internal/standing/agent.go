@@ -1,0 +1,115 @@
+package standing
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// Agent is one agent as `post agents` shows it (docs/json.md).
+type Agent struct {
+	Name      string     `json:"name"`
+	AID       string     `json:"aid"`
+	Role      string     `json:"role,omitempty"`
+	Runtime   string     `json:"runtime,omitempty"`
+	Presence  string     `json:"presence"`
+	Evidence  string     `json:"evidence,omitempty"` // of the presence
+	LastSeen  *time.Time `json:"last_seen,omitempty"`
+	Session   *Session   `json:"session,omitempty"`
+	Started   *Started   `json:"started,omitempty"`
+	Unread    int        `json:"unread"`
+	Oldest    *time.Time `json:"oldest_unread,omitempty"`
+	Owes      int        `json:"owes"`
+	Overdue   int        `json:"overdue,omitempty"`
+	Behind    string     `json:"behind,omitempty"` // why
+	Notify    []string   `json:"notify"`
+	Wake      *Wake      `json:"wake,omitempty"`
+	Workspace string     `json:"workspace,omitempty"`
+	Mailbox   string     `json:"mailbox"`
+	Archived  bool       `json:"archived,omitempty"`
+	Aliases   []string   `json:"aliases,omitempty"`
+	Launch    []string   `json:"launch,omitempty"`
+	Joined    time.Time  `json:"joined"`
+	Problem   string     `json:"problem,omitempty"` // the mailbox cannot be read
+}
+
+// Word is the word with its age, and whether the agent is behind.
+func (v Agent) Word(now time.Time) string {
+	text := v.Presence
+	switch {
+	case v.Archived:
+		return Archived
+	case v.Presence == AtDialog:
+		text = "at a dialog"
+	}
+	if v.LastSeen != nil {
+		text += " (" + mail.Age(now.Sub(*v.LastSeen)) + ")"
+	}
+	if v.Behind != "" {
+		text += ", behind"
+	}
+	return text
+}
+
+func (v Agent) Mail(now time.Time) (unread, oldest string) {
+	unread, oldest = strconv.Itoa(v.Unread), "-"
+	if v.Problem != "" {
+		unread = "mailbox unreadable"
+	}
+	if v.Oldest != nil {
+		oldest = mail.Age(now.Sub(*v.Oldest))
+	}
+	return unread, oldest
+}
+
+// WokenBy is how the agent is woken, and what is wrong with that.
+func (v Agent) WokenBy(short bool) string {
+	text := strings.Join(v.Notify, " ")
+	if short && len(v.Notify) > 0 {
+		text = v.Notify[0]
+	}
+	switch w := v.Wake; {
+	case w == nil:
+		return orDash(text)
+	case w.State == WakeOK:
+		return text + " (works)"
+	case w.State == WakeFailing:
+		return text + " (fails)"
+	case w.State != WakeUnknown:
+		return text + " (" + w.State + ")"
+	}
+	return text
+}
+
+// Note is what a person should know of the agent beyond its row.
+func (v Agent) Note() string {
+	var parts []string
+	add := func(s string) { parts = append(parts, s) }
+	if v.Problem != "" {
+		add(v.Problem)
+	}
+	switch {
+	case v.Archived:
+		return ""
+	case v.Presence == NotSeen && v.Evidence != "":
+		add(NotSeen + ": " + v.Evidence)
+	case v.Presence == AtDialog, v.Presence == Down && (v.Unread > 0 || v.Owes > 0):
+		add(v.Evidence)
+	}
+	if v.Behind != "" {
+		add("behind: " + v.Behind)
+	}
+	if w := v.Wake; w != nil && (w.State == WakeFailing || w.State == WakeHeld) {
+		add("woken by " + w.Kind + ", which " + map[string]string{WakeFailing: "fails", WakeHeld: "waits"}[w.State] + because(w.Evidence))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
