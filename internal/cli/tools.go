@@ -9,6 +9,7 @@ import (
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/standing"
@@ -53,6 +54,17 @@ func (e *Env) Call(name, session string) *Env {
 
 // Desk finds out where and who this is, and opens the mailbox.
 func (e *Env) Desk() (*Desk, error) { return e.openDesk() }
+
+// PersonDesk is a person's desk in o. Whoever calls it has made sure that it is a
+// person who asks, as the web page's guard has: no session is looked at.
+func (e *Env) PersonDesk(o *office.Office) (*Desk, error) {
+	reg, err := o.Book()
+	if err != nil {
+		return nil, err
+	}
+	m := &mailbox.Mailbox{Office: o, Registry: reg, Author: o.SystemAuthor(office.Human)}
+	return &desk{Mailbox: m, e: e, me: identity.Me{Human: true}}, nil
+}
 
 // Agents lists the names of the active agents of the office at hand.
 func (e *Env) Agents() ([]string, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/postroom/postroom/internal/cli"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/serve"
+	"github.com/postroom/postroom/internal/web"
 )
 
 func serveCommand() cli.Command {
@@ -80,6 +81,7 @@ func runServe(ctx context.Context, e *cli.Env, listen string, log *slog.Logger) 
 	context.AfterFunc(ctx, stop) // from here on a signal does what it always does
 	s := serve.Server{Dir: o.Dir, Sys: e.System, Table: Adapters(e), Alive: e.Runs, Speaks: e.Speaks, Program: e.FindPost(), Log: log,
 		Listen: listen, StateDir: e.User().Dir, Sides: sides(e, o, log),
+		Page:  web.New(web.Options{Env: e, Dir: o.Dir, Log: log}).Handler(),
 		Ready: func(addr string) { sayServing(e, o, addr) }}
 	return s.Run(ctx)
 }

@@ -140,7 +140,7 @@ func (p *pulse) health(now time.Time) Health {
 	return h
 }
 
-// handler serves /healthz to this machine. A Host that is no loopback name comes
+// handler serves /healthz and the page to this machine. A Host that is no loopback name comes
 // from a web page that had its name point here.
 func (r *run) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -165,6 +165,9 @@ func (r *run) handler() http.Handler {
 		}
 		w.Write(append(data, '\n'))
 	})
+	if r.Page != nil {
+		mux.Handle("/", r.Page)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !loopbackHost(req.Host) {
 			http.Error(w, "only by a loopback name", http.StatusForbidden)
@@ -179,5 +182,5 @@ func loopbackHost(host string) bool {
 		host = h
 	}
 	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return slices.Contains([]string{"localhost", ""}, host) || ip != nil && ip.IsLoopback()
+	return slices.Contains([]string{"localhost", ""}, host) || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }

@@ -37,6 +37,9 @@ type Server struct {
 	Listen string
 	// StateDir is where the address is written: <StateDir>/serve/<office>.json.
 	StateDir string
+	// Page answers whatever is not /healthz; nil is nothing. Its answers are cut off
+	// after ten seconds, but for those that set a deadline of their own.
+	Page http.Handler
 	// Ready is called when the first pass is done and the address is open.
 	Ready func(addr string)
 	// Sides run beside the router until ctx ends: the audit, later the links.
