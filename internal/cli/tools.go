@@ -154,10 +154,10 @@ func (d *Desk) Agent(name string) (registry.Entry, error) {
 }
 
 // ViewLife is a message's life, and the lines that say where it stands now.
-func (d *Desk) ViewLife(l *mailbox.Life) (TraceView, []string) { return d.viewLife(l), d.now(l) }
+func (d *Desk) ViewLife(l *mailbox.Life) (TraceView, []string) { return d.viewLife(l), d.Stands(l) }
 
 // StepText shows a step's evidence, and what it says besides.
-func StepText(s mailbox.Step) string { return stepText(s) }
+func StepText(s mailbox.Step) string { return s.How() }
 
 // Ago shows an age in its largest unit.
 func Ago(d time.Duration) string { return ago(d) }

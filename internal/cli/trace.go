@@ -83,56 +83,13 @@ func (d *desk) printLife(l *mailbox.Life) {
 	out.Printf("%s\n%s → %s  %s  %s\n\n", m.ID, Line(m.From), Line(m.To), m.Act, cutTo(m.Subject, subjectWidth))
 	var rows [][]string
 	for _, s := range l.Steps {
-		rows = append(rows, []string{s.At.UTC().Format("2006-01-02 15:04:05.000"), s.Event, dash(s.Agent), stepText(s)})
+		rows = append(rows, []string{s.At.UTC().Format("2006-01-02 15:04:05.000"), s.Event, dash(s.Agent), s.How()})
 	}
 	out.Table([]string{"TIME (UTC)", "STEP", "AGENT", "HOW IT IS KNOWN"}, rows)
 	out.Printf("\n")
-	for _, line := range d.now(l) {
+	for _, line := range d.Stands(l) {
 		out.Printf("now: %s\n", Line(line))
 	}
-}
-
-// stepText shows a step's evidence, and what it says besides.
-func stepText(s mailbox.Step) string {
-	text := s.Evidence
-	for _, key := range []string{"state", "adapter", "approval", "reason", "verdict", "choice"} {
-		if v := s.Detail[key]; v != "" {
-			text += "; " + key + " " + v
-		}
-	}
-	if s.Record > 0 && s.Evidence == "journal" {
-		text = "journal record " + itoa(int(s.Record)) + text[len("journal"):]
-	}
-	return text
-}
-
-// now says where a message stands and who is to act next.
-func (d *desk) now(l *mailbox.Life) []string {
-	var out []string
-	w := l.Where
-	switch {
-	case w.Failed:
-		out = append(out, "it was not delivered; it is kept in outbox/.failed of "+l.Message.From)
-	case w.Approval != "" && !w.Decided:
-		out = append(out, "it waits for a person: post approvals "+w.Approval)
-	case len(w.Missing) > 0 && w.Outbox:
-		out = append(out, "it waits in the outbox of "+l.Message.From+"; post route delivers it")
-	case len(w.Missing) > 0:
-		for _, a := range w.Missing {
-			out = append(out, a.Name+" does not have it: post doctor")
-		}
-	}
-	for _, o := range l.Owed {
-		v := d.viewDebt(o, "")
-		out = append(out, v.Debtor+" owes "+v.Creditor+" "+v.what()+", "+v.lateness())
-	}
-	if w.Delivered() && w.Outbox && w.Approval == "" {
-		out = append(out, "it is delivered; the next pass files it in outbox/.sent of "+l.Message.From)
-	}
-	if len(l.Owed) == 0 && len(out) == 0 {
-		out = append(out, "nothing is owed for it")
-	}
-	return out
 }
 
 // viewDebt shows a debt with the names of today.
