@@ -67,7 +67,7 @@ func runAgentShow(ctx context.Context, e *Env, args []string) error {
 		e.Out.Object(v)
 		return nil
 	}
-	for _, f := range agentFields(v, e.Now()) {
+	for _, f := range v.Fields(e.Now()) {
 		if f[1] != "" {
 			e.Out.Printf("%-10s %s\n", f[0], Line(f[1]))
 		}

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/postroom/postroom/internal/standing"
 )
@@ -60,44 +59,4 @@ func (e *Env) short(path string) string {
 		return "~" + string(filepath.Separator) + rest
 	}
 	return path
-}
-
-// agentFields is everything about the agent, for post agent show.
-func agentFields(v standing.Agent, now time.Time) [][2]string {
-	unread, oldest := v.Mail(now)
-	owes := strconv.Itoa(v.Owes)
-	if v.Overdue > 0 {
-		owes += ", " + strconv.Itoa(v.Overdue) + " overdue"
-	}
-	session, started, wake := "", "", ""
-	if s := v.Session; s != nil {
-		session = s.Runtime + " " + s.ID
-		if s.PID != 0 {
-			session += ", process " + strconv.Itoa(s.PID) + " (" + s.Process + ")"
-		}
-	}
-	if s := v.Started; s != nil {
-		started = s.State + " since " + ago(now.Sub(s.At)) + ", " + s.How + because(s.Why)
-	}
-	if w := v.Wake; w != nil {
-		wake = w.State + because(w.Evidence)
-		if w.At != nil {
-			wake += ", tried " + ago(now.Sub(*w.At)) + " ago"
-		}
-	}
-	return [][2]string{
-		{"name", v.Name}, {"id", v.AID}, {"role", v.Role}, {"aliases", strings.Join(v.Aliases, ", ")},
-		{"runtime", v.Runtime}, {"presence", v.Word(now)}, {"evidence", v.Evidence}, {"session", session}, {"started", started},
-		{"unread", unread}, {"oldest", oldest}, {"owes", owes}, {"behind", v.Behind},
-		{"woken by", strings.Join(v.Notify, " ")}, {"waking", wake}, {"launch", strings.Join(v.Launch, " ")},
-		{"workspace", v.Workspace}, {"mailbox", v.Mailbox}, {"joined", v.Joined.UTC().Format(time.DateTime) + " UTC"},
-		{"problem", v.Problem},
-	}
-}
-
-func because(why string) string {
-	if why == "" {
-		return ""
-	}
-	return ": " + why
 }

@@ -113,3 +113,37 @@ func orDash(s string) string {
 	}
 	return s
 }
+
+// Fields is everything about the agent, with the names of the fields, for who
+// wants to see all of it. What is empty is unknown.
+func (v Agent) Fields(now time.Time) [][2]string {
+	unread, oldest := v.Mail(now)
+	owes := strconv.Itoa(v.Owes)
+	if v.Overdue > 0 {
+		owes += ", " + strconv.Itoa(v.Overdue) + " overdue"
+	}
+	session, started, wake := "", "", ""
+	if s := v.Session; s != nil {
+		session = s.Runtime + " " + s.ID
+		if s.PID != 0 {
+			session += ", process " + strconv.Itoa(s.PID) + " (" + s.Process + ")"
+		}
+	}
+	if s := v.Started; s != nil {
+		started = s.State + " since " + mail.Age(now.Sub(s.At)) + ", " + s.How + because(s.Why)
+	}
+	if w := v.Wake; w != nil {
+		wake = w.State + because(w.Evidence)
+		if w.At != nil {
+			wake += ", tried " + mail.Age(now.Sub(*w.At)) + " ago"
+		}
+	}
+	return [][2]string{
+		{"name", v.Name}, {"id", v.AID}, {"role", v.Role}, {"aliases", strings.Join(v.Aliases, ", ")},
+		{"runtime", v.Runtime}, {"presence", v.Word(now)}, {"evidence", v.Evidence}, {"session", session}, {"started", started},
+		{"unread", unread}, {"oldest", oldest}, {"owes", owes}, {"behind", v.Behind},
+		{"woken by", strings.Join(v.Notify, " ")}, {"waking", wake}, {"launch", strings.Join(v.Launch, " ")},
+		{"workspace", v.Workspace}, {"mailbox", v.Mailbox}, {"joined", v.Joined.UTC().Format(time.DateTime) + " UTC"},
+		{"problem", v.Problem},
+	}
+}
