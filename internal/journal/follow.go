@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/vfs"
@@ -30,6 +31,26 @@ func (f *Follower) Skip(fsys vfs.FS) error {
 	}
 	f.name, f.at = names[len(names)-1], 0
 	return f.read(fsys, nil)
+}
+
+// Back goes to reach bytes before the end, so that Next begins with what
+// happened last. A record that is cut there is left out.
+func (f *Follower) Back(fsys vfs.FS, reach int64) error {
+	names, err := files(fsys)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failure("read journal", Dir, mail.KindStore, err, "")
+	}
+	for _, name := range slices.Backward(names) {
+		fi, err := fsys.Lstat(path(name))
+		if err != nil {
+			return failure("read journal", name, mail.KindStore, err, "")
+		}
+		f.name, f.at = name, max(0, fi.Size()-reach) // half a line is no record, so it is passed over
+		if reach -= fi.Size(); reach <= 0 {
+			break
+		}
+	}
+	return nil
 }
 
 // Next calls fn for each record that is new since the last call. A line that

@@ -111,3 +111,49 @@ func TestFollowLongRecords(t *testing.T) {
 		t.Errorf("%v", ids)
 	}
 }
+
+// Back begins with the whole records of the last so many bytes, over as many
+// files as that takes, and goes on with what comes.
+func TestFollowFromBack(t *testing.T) {
+	t.Parallel()
+	m := newMem()
+	var none Follower
+	if err := none.Back(m, 1000); err != nil || next(t, &none, m) != nil {
+		t.Errorf("of no journal: %v", err)
+	}
+	j := mustOpen(t, m, day1)
+	if err := j.Append(rec(day1, Read, 0), rec(day1, Read, 1), rec(day2, Read, 2), rec(day2, Read, 3)); err != nil {
+		t.Fatal(err)
+	}
+	size := func(name string) int64 {
+		fi, err := m.Lstat(path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fi.Size()
+	}
+	one, two := size(fileOf(day1)), size(fileOf(day2))
+	for _, c := range []struct {
+		what  string
+		reach int64
+		want  []string
+	}{
+		{"nothing", 0, nil},
+		{"less than a record", 10, nil},
+		{"a record and a part of one", two - 10, []string{"id-3"}},
+		{"the newest file", two, []string{"id-2", "id-3"}},
+		{"some of the one before", two + one - 10, []string{"id-1", "id-2", "id-3"}},
+		{"everything", 1 << 40, []string{"id-0", "id-1", "id-2", "id-3"}},
+	} {
+		var f Follower
+		if err := f.Back(m, c.reach); err != nil {
+			t.Fatal(err)
+		}
+		if got := next(t, &f, m); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+		if got := next(t, &f, m); got != nil {
+			t.Errorf("%s, again: %v", c.what, got)
+		}
+	}
+}
