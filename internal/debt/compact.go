@@ -26,7 +26,7 @@ func Compact(fsys vfs.FS, now time.Time) (done bool, err error) {
 }
 
 func compact(fsys vfs.FS, now time.Time, limit int64) (done bool, err error) {
-	fi, err := fsys.Lstat(ledgerName)
+	fi, err := fsys.Lstat(Ledger)
 	if err != nil || fi.Size() <= limit {
 		return false, nil // no ledger, or one that Load will complain about
 	}
@@ -42,7 +42,7 @@ func compact(fsys vfs.FS, now time.Time, limit int64) (done bool, err error) {
 		return false, nil
 	}
 	if err := swap(fsys, kept); err != nil {
-		return false, storeError("compact", fsys, ledgerName, err)
+		return false, storeError("compact", fsys, Ledger, err)
 	}
 	return true, nil
 }
@@ -117,7 +117,7 @@ func swap(fsys vfs.FS, b []byte) error {
 	if err := fsys.Link(ledgerTemp, swapName); err != nil {
 		return err
 	}
-	if err := fsys.Rename(ledgerTemp, ledgerName); err != nil {
+	if err := fsys.Rename(ledgerTemp, Ledger); err != nil {
 		_ = fsys.Remove(ledgerTemp)
 		_ = fsys.Remove(swapName)
 		return err

@@ -37,7 +37,7 @@ func large(t *testing.T, limit int) *vfs.Mem {
 			b.Write(l)
 		}
 	}
-	write(t, m, ledgerName, b.String())
+	write(t, m, Ledger, b.String())
 	add(t, m, owe(1))
 	m.SyncAll()
 	return m
@@ -76,7 +76,7 @@ func TestCompactCrash(t *testing.T) {
 	full := content(t, large(t, small))
 	for n := 1; ; n++ {
 		m := vfs.NewMem(noon)
-		write(t, m, ledgerName, full)
+		write(t, m, Ledger, full)
 		var f vfs.Fault
 		f.CrashAfter(n)
 		crashed := vfs.Crashed(func() { _, _ = compact(f.Wrap(m), after(month), small) })
@@ -108,7 +108,7 @@ func TestCompactFaults(t *testing.T) {
 	full := content(t, large(t, small))
 	for n := 1; ; n++ {
 		m := vfs.NewMem(noon)
-		write(t, m, ledgerName, full)
+		write(t, m, Ledger, full)
 		var f vfs.Fault
 		f.FailAt(n, errors.New("no space left on device"))
 		_, err := compact(f.Wrap(m), after(month), small)

@@ -13,8 +13,10 @@ import (
 	"github.com/postroom/postroom/internal/vfs"
 )
 
+// Ledger is the ledger's name in the office (docs/spool-format.md §1).
+const Ledger = "debts.jsonl"
+
 const (
-	ledgerName = "debts.jsonl"
 	ledgerTemp = ".tmp-debts.jsonl" // the lease holder is its only writer
 
 	// swapName is there while a compacted ledger's name may not be durable.
@@ -46,7 +48,7 @@ func (p *Pending) Sync() error {
 	}
 	p.file = nil
 	if err != nil {
-		return storeError("sync", p.fsys, ledgerName, err)
+		return storeError("sync", p.fsys, Ledger, err)
 	}
 	return nil
 }
@@ -81,14 +83,14 @@ func Append(fsys vfs.FS, events ...policy.DebtEvent) (*Pending, error) {
 	if err := settleSwap(fsys); err != nil {
 		return nil, err
 	}
-	f, err := fsys.OpenFile(ledgerName, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := fsys.OpenFile(Ledger, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, storeError("open", fsys, ledgerName, err)
+		return nil, storeError("open", fsys, Ledger, err)
 	}
 	p := &Pending{fsys: fsys, file: f}
 	if err := p.write(lines); err != nil {
 		_ = p.Close()
-		return nil, storeError("append to", fsys, ledgerName, err)
+		return nil, storeError("append to", fsys, Ledger, err)
 	}
 	return p, nil
 }
@@ -153,17 +155,17 @@ func Load(fsys vfs.FS) (Book, error) {
 }
 
 func readLedger(fsys vfs.FS) ([]byte, error) {
-	f, err := fsys.OpenFile(ledgerName, os.O_RDONLY, 0)
+	f, err := fsys.OpenFile(Ledger, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, storeError("read", fsys, ledgerName, err)
+		return nil, storeError("read", fsys, Ledger, err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(f)
 	if err != nil {
-		return nil, storeError("read", fsys, ledgerName, err)
+		return nil, storeError("read", fsys, Ledger, err)
 	}
 	return b, nil
 }
@@ -181,7 +183,7 @@ func settleSwap(fsys vfs.FS) error {
 		err = fsys.Remove(swapName)
 	}
 	if err != nil {
-		return storeError("sync", fsys, ledgerName, fmt.Errorf("after a compaction: %w", err))
+		return storeError("sync", fsys, Ledger, fmt.Errorf("after a compaction: %w", err))
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func TestTornTail(t *testing.T) {
 		{"a newer tool's event", `{"at":"2026-05-30T12:00:00Z","event":"forgive"}` + "\n" + whole, 0, 1, 0},
 	} {
 		m := vfs.NewMem(noon)
-		write(t, m, ledgerName, tt.ledger)
+		write(t, m, Ledger, tt.ledger)
 		if b := load(t, m); len(b.Events) != tt.events || b.Damaged != tt.bad {
 			t.Errorf("%s: %+v", tt.name, b)
 		}

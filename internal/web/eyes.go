@@ -6,6 +6,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/registry"
@@ -38,6 +39,8 @@ type stamp struct {
 	inode uint64
 }
 
+const approvalsDone = office.ApprovalsDir + "/.done"
+
 // perLook bounds what one look costs in an office of very many agents.
 const perLook = 512
 
@@ -49,14 +52,10 @@ func newEyes(o *office.Office, log *slog.Logger) *eyes {
 		return x
 	}
 	x.w = w
-	for _, dir := range x.rooms() {
+	for _, dir := range []string{office.JournalDir, office.ApprovalsDir, approvalsDone} {
 		w.Add(o.FS.Path(dir)) // one that is not there yet is seen when it is looked at
 	}
 	return x
-}
-
-func (x *eyes) rooms() []string {
-	return []string{office.JournalDir, office.ApprovalsDir, office.ApprovalsDir + "/.done"}
 }
 
 func (x *eyes) close() {
@@ -93,11 +92,16 @@ func (x *eyes) settle(d time.Duration) {
 	}
 }
 
-// changed says what is not as it was at the last call: what is before a person,
-// and the agents whose session or mail use changed.
-func (x *eyes) changed() (approvals bool, agents []string) {
-	for _, dir := range x.rooms()[1:] {
-		approvals = x.differs(x.office.FS, dir) || approvals
+// changed says what is not as it was at the last call: which events browsers are
+// to get, and the agents whose session or mail use changed.
+func (x *eyes) changed() (names, agents []string) {
+	fsys := x.office.FS
+	open, done := x.differs(fsys, office.ApprovalsDir), x.differs(fsys, approvalsDone)
+	if open || done {
+		names = append(names, onApprovals)
+	}
+	if x.differs(fsys, debt.Ledger) {
+		names = append(names, onDebts)
 	}
 	if book, err := x.office.Book(); err == nil && book != x.book {
 		x.book, x.places, x.at = book, placesOf(x.office, book), 0
@@ -109,7 +113,7 @@ func (x *eyes) changed() (approvals bool, agents []string) {
 			agents = append(agents, p.agent)
 		}
 	}
-	return approvals, agents
+	return names, agents
 }
 
 func placesOf(o *office.Office, book *registry.Registry) []place {

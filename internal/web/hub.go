@@ -198,11 +198,11 @@ func (l *Live) idle() bool {
 
 func (l *Live) look(f *journal.Follower, eyes *eyes) {
 	l.follow(f, false)
-	approvals, agents := eyes.changed()
+	names, agents := eyes.changed()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if approvals {
-		l.send(event{name: onApprovals, data: object(Move{Event: "changed"})})
+	for _, name := range names {
+		l.send(event{name: name, data: object(Move{Event: "changed"})})
 	}
 	if len(agents) > l.pace.burst {
 		l.send(event{name: onPresence, data: object(Move{Event: "many", Count: len(agents)})})

@@ -43,7 +43,7 @@ func namesOf(ev string) []string {
 		return nil
 	case journal.Escalated, journal.Decided, journal.Expired:
 		return []string{onJournal, onApprovals}
-	case journal.Owed, journal.Discharged, journal.Agreed, journal.Reminded, journal.Overdue:
+	case journal.Reminded, journal.Overdue: // that debts begin and end is seen in the ledger
 		return []string{onJournal, onDebts}
 	}
 	return []string{onJournal}
