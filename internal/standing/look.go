@@ -80,6 +80,7 @@ type Looker struct {
 	store  *roster.Store // nil: nothing was ever started here
 	wakes  *notify.Arbiter
 	blind  bool // in a sandbox, other processes can't be seen
+	memo   *Memo
 }
 
 // View is where a Looker finds what is outside of the office.
@@ -133,7 +134,7 @@ func (x *Looker) Look(ctx context.Context, r registry.Entry) Agent {
 	a, err := x.office.Author(r)
 	if err == nil {
 		s.session, s.life = x.session(a)
-		s.seen, err = v.lookInto(&mailbox.Mailbox{Office: x.office, Author: a, Entry: r}, now)
+		s.seen, err = v.lookInto(&mailbox.Mailbox{Office: x.office, Author: a, Entry: r}, now, x.memo)
 	}
 	if err != nil {
 		v.Problem = err.Error()
@@ -190,22 +191,19 @@ func (v *Agent) tell(s sighting) {
 }
 
 // lookInto counts what is unread and says when the owner did something last.
-func (v *Agent) lookInto(box *mailbox.Mailbox, now time.Time) (seen time.Time, err error) {
+func (v *Agent) lookInto(box *mailbox.Mailbox, now time.Time, memo *Memo) (seen time.Time, err error) {
 	if seen, err = lastReceipt(box.Author.Box); err != nil {
 		return seen, err
 	}
 	if id := box.Author.Box.OpenClock().Last; id.Valid() && !mail.Drifted(id, now, 0) && id.Time().After(seen) {
 		seen = id.Time()
 	}
-	items, err := box.List(true)
+	t, err := memo.count(box)
 	if err != nil {
 		return seen, err
 	}
-	v.Unread = len(items)
-	for _, it := range items {
-		if t := it.ID.Time(); v.Oldest == nil || t.Before(*v.Oldest) {
-			v.Oldest = &t
-		}
+	if v.Unread = t.unread; t.unread > 0 {
+		v.Oldest = &t.oldest
 	}
 	return seen, nil
 }

@@ -20,13 +20,13 @@ type eyes struct {
 	office *office.Office
 	w      *fsnotify.Watcher // nil: the system has none
 	book   *registry.Registry
-	places []place
-	at     int // of the next look at places
+	spots  []spot
+	at     int // of the next look at spots
 	seen   map[string]stamp
 }
 
-// place is a file that its owner changes when its session does something.
-type place struct {
+// spot is a file that its owner changes when its session does something.
+type spot struct {
 	agent string
 	fsys  vfs.FS
 	name  string
@@ -104,11 +104,11 @@ func (x *eyes) changed() (names, agents []string) {
 		names = append(names, onDebts)
 	}
 	if book, err := x.office.Book(); err == nil && book != x.book {
-		x.book, x.places, x.at = book, placesOf(x.office, book), 0
+		x.book, x.spots, x.at = book, spotsOf(x.office, book), 0
 	}
-	for range min(perLook, len(x.places)) {
-		p := x.places[x.at%len(x.places)]
-		x.at = (x.at + 1) % len(x.places)
+	for range min(perLook, len(x.spots)) {
+		p := x.spots[x.at%len(x.spots)]
+		x.at = (x.at + 1) % len(x.spots)
 		if x.differs(p.fsys, p.name) && (len(agents) == 0 || agents[len(agents)-1] != p.agent) {
 			agents = append(agents, p.agent)
 		}
@@ -116,11 +116,11 @@ func (x *eyes) changed() (names, agents []string) {
 	return names, agents
 }
 
-func placesOf(o *office.Office, book *registry.Registry) []place {
-	var list []place
+func spotsOf(o *office.Office, book *registry.Registry) []spot {
+	var list []spot
 	for e := range book.All() {
 		if b, err := o.Box(e); err == nil && !e.Archived {
-			list = append(list, place{e.Name, b.FS, b.Path(presence.File)}, place{e.Name, b.FS, b.Path(spool.Receipts)})
+			list = append(list, spot{e.Name, b.FS, b.Path(presence.File)}, spot{e.Name, b.FS, b.Path(spool.Receipts)})
 		}
 	}
 	return list

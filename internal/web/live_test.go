@@ -46,15 +46,15 @@ func served(t *testing.T, h http.Handler) string {
 	return srv.URL
 }
 
-// browser reads a stream as a browser does.
-type browser struct {
+// ear reads a stream as a browser does.
+type ear struct {
 	t    *testing.T
 	in   *bufio.Scanner
 	stop func()
 	last string // id of the last event
 }
 
-func browse(t *testing.T, url, last string) *browser {
+func browse(t *testing.T, url, last string) *ear {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), enough)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -73,11 +73,11 @@ func browse(t *testing.T, url, last string) *browser {
 	}
 	stop := func() { cancel(); resp.Body.Close() }
 	t.Cleanup(stop)
-	return &browser{t: t, in: bufio.NewScanner(resp.Body), stop: stop, last: last}
+	return &ear{t: t, in: bufio.NewScanner(resp.Body), stop: stop, last: last}
 }
 
 // next returns the next event; false when the stream has ended.
-func (b *browser) next() (name string, m Move, ok bool) {
+func (b *ear) next() (name string, m Move, ok bool) {
 	b.t.Helper()
 	for b.in.Scan() {
 		field, value, _ := strings.Cut(b.in.Text(), ": ")
@@ -100,7 +100,7 @@ func (b *browser) next() (name string, m Move, ok bool) {
 }
 
 // until reads on to the first event that fits.
-func (b *browser) until(what string, fits func(name string, m Move) bool) Move {
+func (b *ear) until(what string, fits func(name string, m Move) bool) Move {
 	b.t.Helper()
 	for {
 		name, m, ok := b.next()
@@ -274,7 +274,7 @@ func TestLiveRunsForSomebody(t *testing.T) {
 	l := newLive(t, d, func(p *pace) { p.linger, p.listeners = 0, 3 })
 	srv := httptest.NewServer(l)
 	url := srv.URL
-	var all []*browser
+	var all []*ear
 	for range 3 {
 		b := browse(t, url, "")
 		b.next()

@@ -1,0 +1,82 @@
+package standing
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/officetest"
+	"github.com/postroom/postroom/internal/spool"
+)
+
+// A memo is used while a mailbox is as it was, and never when something in it
+// is another.
+func TestMemo(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewRealDesk(t, "ann", "bob")
+	first := d.Mail("ann", "bob", mail.Inform, "one", "…")
+	var memo Memo
+	look := func() Agent {
+		t.Helper()
+		o := d.Office()
+		x, err := NewLooker(o, View{RosterDir: d.Root, Live: nil})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reg, err := o.Book()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := reg.Entry("bob")
+		return x.Remember(&memo).Look(context.Background(), e)
+	}
+	if v := look(); v.Unread != 1 || v.Oldest == nil || !v.Oldest.Equal(first.Time()) {
+		t.Errorf("%+v", v)
+	}
+	if len(memo.boxes) != 0 {
+		t.Error("what changed just now is trusted")
+	}
+	box := d.Box("bob")
+	rest := func() {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if _, sure := stateOf(box.Author.Box); sure {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal("it never comes to rest")
+			}
+		}
+	}
+	rest()
+	look()
+	known, ok := memo.boxes["a-bob"]
+	if !ok || known.unread != 1 {
+		t.Fatalf("%+v", memo.boxes)
+	}
+	known.unread = 77 // so that it shows whether it is used
+	memo.boxes["a-bob"] = known
+	if v := look(); v.Unread != 77 {
+		t.Errorf("with nothing changed it counts %d", v.Unread)
+	}
+	if err := box.Receipt(mail.Receipt{Event: mail.EventRead, ID: first}); err != nil {
+		t.Fatal(err)
+	}
+	if v := look(); v.Unread != 0 || v.Oldest != nil {
+		t.Errorf("having read: %d, %v", v.Unread, v.Oldest)
+	}
+	d.Mail("ann", "bob", mail.Inform, "two", "…")
+	if v := look(); v.Unread != 1 {
+		t.Errorf("with new mail: %d", v.Unread)
+	}
+	rest()
+	look()
+	if err := os.Rename(d.Path("agents", "bob", spool.Inbox), d.Path("agents", "bob", "gone")); err != nil {
+		t.Fatal(err)
+	}
+	if v := look(); v.Problem == "" {
+		t.Errorf("without an inbox: %+v", v)
+	}
+}
