@@ -79,9 +79,11 @@ func runServe(ctx context.Context, e *cli.Env, listen string, log *slog.Logger) 
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // from here on a signal does what it always does
+	page := web.New(web.Options{Env: e, Dir: o.Dir, Log: log})
+	defer page.Close()
 	s := serve.Server{Dir: o.Dir, Sys: e.System, Table: Adapters(e), Alive: e.Runs, Speaks: e.Speaks, Program: e.FindPost(), Log: log,
 		Listen: listen, StateDir: e.User().Dir, Sides: sides(e, o, log),
-		Page:  web.New(web.Options{Env: e, Dir: o.Dir, Log: log}).Handler(),
+		Page:  page.Handler(),
 		Ready: func(addr string) { sayServing(e, o, addr) }}
 	return s.Run(ctx)
 }

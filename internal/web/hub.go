@@ -138,6 +138,16 @@ func (l *Live) touch() <-chan struct{} {
 	return l.looked
 }
 
+// Last is the number of the newest record that was told, 0 if nobody looks.
+func (l *Live) Last() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stop == nil {
+		return 0
+	}
+	return l.last
+}
+
 // Lately is what was delivered lately. It waits for the first look, or for ctx.
 func (l *Live) Lately(ctx context.Context) []Delivery {
 	l.mu.Lock()

@@ -363,3 +363,51 @@ func TestLiveLatency(t *testing.T) {
 		t.Logf("sent %v, seen %v", sent, time.Since(begin))
 	}
 }
+
+// The page's own way to the events, through its guard, and the number that a page
+// begins to listen with.
+func TestLiveOfThePage(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "ann", "bob")
+	t.Cleanup(p.site.Close)
+	if strings.Contains(p.ok("/inbox"), "data-after") {
+		t.Error("a page names a record though nobody follows the journal")
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	r := httptest.NewRequest(http.MethodGet, "http://"+host+"/live", nil).WithContext(ctx)
+	r.Host = host
+	r.AddCookie(&http.Cookie{Name: p.site.cookieName(), Value: p.session})
+	in, out := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		p.handler.ServeHTTP(pipeWriter{out, http.Header{}}, r)
+		close(ended)
+	}()
+	b := &ear{t: t, in: bufio.NewScanner(in)}
+	if name, _, ok := b.next(); name != onBeat || !ok {
+		t.Fatalf("it begins with %q", name)
+	}
+	id := p.Mail("ann", "bob", mail.Inform, "Look", "at this")
+	b.until("the delivery", delivered(id))
+	if !strings.Contains(p.ok("/inbox"), `data-after="`) {
+		t.Error("a page does not say which record it knows of")
+	}
+	leave()
+	<-ended
+	w := httptest.NewRecorder()
+	stranger := httptest.NewRequest(http.MethodGet, "http://"+host+"/live", nil)
+	stranger.Host = host
+	if p.handler.ServeHTTP(w, stranger); w.Code != http.StatusUnauthorized {
+		t.Errorf("a stranger gets %d", w.Code)
+	}
+}
+
+// pipeWriter is a response that is read while it is written.
+type pipeWriter struct {
+	*io.PipeWriter
+	head http.Header
+}
+
+func (w pipeWriter) Header() http.Header { return w.head }
+func (w pipeWriter) WriteHeader(int)     {}
+func (w pipeWriter) Flush()              {}

@@ -34,7 +34,8 @@ type shell struct {
 	Here    string // path and query of this page
 	Waiting int    // approvals that wait for a person
 	Said    []string
-	In      bool // there is a session
+	In      bool   // there is a session
+	After   uint64 // the last record that the page knows of, 0: unknown
 }
 
 // parse reads all templates.
@@ -86,6 +87,7 @@ func (s *Site) shell(r *http.Request, v view) *shell {
 		return sh
 	}
 	sh.In, sh.CSRF, sh.Office, sh.Dir = true, formToken(session), officeName(s.Dir), s.Dir
+	sh.After = s.after()
 	sh.Said = s.said.take(session, r.URL.Query().Get("said"))
 	if o, err := s.open(); err == nil {
 		if open, err := approval.Open(o.FS); err == nil {

@@ -30,6 +30,7 @@ type Site struct {
 	pages    func() (*template.Template, error)
 	sessions sessions
 	said     notes
+	behind   backstage
 
 	mu     sync.Mutex
 	office *office.Office

@@ -58,14 +58,15 @@
     document.dispatchEvent(new CustomEvent('postroom:' + name, { detail }));
   }
 
-  let source, wait = 500, was = false;
+  let source, wait = 500, was = false, after = document.body.dataset.after || '';
+  function everything() { for (const el of $$('[data-live]')) soon(el); }
   function connect() {
-    source = new EventSource('/live');
+    source = new EventSource('/live' + (after ? '?after=' + after : ''));
     const note = $('[data-live-state]');
     source.onopen = () => {
       wait = 500;
       if (note) note.hidden = true;
-      if (was) for (const el of $$('[data-live]')) soon(el);
+      if (was || !after) everything();
       was = true;
     };
     source.onerror = () => {
@@ -74,8 +75,15 @@
       setTimeout(connect, wait);
       wait = Math.min(wait * 2, 10000);
     };
-    for (const name of ['journal', 'approvals', 'presence', 'debts'])
-      source.addEventListener(name, e => { let d = null; try { d = JSON.parse(e.data); } catch { /* a plain word */ } happened(name, d); });
+    for (const name of ['journal', 'approvals', 'presence', 'debts', 'health', 'reset', 'beat'])
+      source.addEventListener(name, e => {
+        after = e.lastEventId || after;
+        if (name === 'beat') return;
+        if (name === 'reset') { everything(); return; }
+        let d = null;
+        try { d = JSON.parse(e.data); } catch { /* a plain word */ }
+        happened(name, d);
+      });
   }
   addEventListener('pagehide', () => source && source.close());
   addEventListener('pageshow', e => { if (e.persisted) connect(); });

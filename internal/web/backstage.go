@@ -1,0 +1,66 @@
+package web
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/standing"
+)
+
+// backstage is what goes on behind the pages, for all browsers together. It is
+// made when a page first needs it.
+type backstage struct {
+	memo standing.Memo
+
+	mu     sync.Mutex
+	live   *Live
+	closed bool
+}
+
+// hub is the one hub of the office.
+func (s *Site) hub(o *office.Office) *Live {
+	b := &s.behind
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.live == nil {
+		b.live = NewLive(o, s.Log)
+		b.live.closed = b.closed
+	}
+	return b.live
+}
+
+// Close ends what runs behind the pages. What was asked for is still answered.
+func (s *Site) Close() {
+	b := &s.behind
+	b.mu.Lock()
+	b.closed = true
+	live := b.live
+	b.mu.Unlock()
+	if live != nil {
+		live.Close()
+	}
+}
+
+// live tells a browser what happens in the office.
+func (s *Site) live(w http.ResponseWriter, r *http.Request) {
+	o, err := s.open()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.hub(o).ServeHTTP(w, r)
+}
+
+// after is the last record of the journal that a page which is made now may
+// know of, 0 if nobody follows the journal: then its parts are fetched anew when
+// it begins to listen.
+func (s *Site) after() uint64 {
+	b := &s.behind
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.live == nil {
+		return 0
+	}
+	return b.live.Last()
+}
