@@ -39,7 +39,7 @@ func TestRebuilt(t *testing.T) {
 		"cut off":       {func(p string) error { return os.Truncate(p, 8192) }, "it was damaged"},
 		"zeros":         {func(p string) error { return zeros(p, 4096) }, "it was damaged"},
 		"foreign":       {run(`PRAGMA application_id = 7`), "no search index"},
-		"older":         {run(`PRAGMA user_version = 0`), "it has format 0, and this program's is 1"},
+		"older":         {run(`PRAGMA user_version = 0`), "it has format 0, and this program's is 2"},
 		"newer":         {run(`PRAGMA user_version = 99`), "it has format 99"},
 		"other office":  {run(`UPDATE meta SET office = 'o-other'`), "another office's"},
 		"no table":      {run(`DROP TABLE message`), "it was damaged"},
@@ -126,10 +126,12 @@ func TestVerifyFinds(t *testing.T) {
 	for name, c := range map[string]struct{ stmt, says string }{
 		"row missing":      {`DELETE FROM message WHERE row = 5`, "is not in the index"},
 		"digest":           {`UPDATE message SET digest = 'x' WHERE row = 5`, "is not what was indexed"},
-		"one row too many": {`INSERT INTO message VALUES (999, 'x', 'x', 0)`, "that the office has not"},
+		"one row too many": {`INSERT INTO message VALUES (999, 'x', 'x', 0, 1)`, "that the office has not"},
 		"words missing":    {`INSERT INTO text (text) VALUES ('delete-all')`, "not found by its own words"},
 		"delivery missing": {`DELETE FROM delivery WHERE row = 5`, "went to others"},
 		"delivery made up": {`INSERT INTO delivery VALUES (5, 99, 0); INSERT INTO agent (n, aid) VALUES (99, 'a-eve')`, "went to others"},
+		"thread too long":  {`UPDATE thread SET messages = 2 WHERE n = 5`, "does not have the messages"},
+		"thread not new":   {`UPDATE thread SET last = 1 WHERE n = 5`, "does not have the messages"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +18,7 @@ type Request struct {
 	Who   Reader
 	Limit int     // hits at most, at least 1
 	Above mail.ID // only what is older than this message; "" from the newest on
+	Below mail.ID // only what is newer than this message, the oldest first
 	Rank  bool    // the best first, not the newest
 	// MayRead decides once more about each message, by the message itself.
 	MayRead func(*mail.Message) bool
@@ -43,7 +43,8 @@ type State struct {
 type Found struct {
 	Hits []Hit
 	More bool
-	// Last is the last message that was looked at: Above of the next request.
+	// Last is the last message that was looked at: Above, or Below, of the next
+	// request.
 	Last mail.ID
 	// Doubtful are messages that the index has and the office has not, or not as
 	// they were: the office was changed by something else.
@@ -113,20 +114,21 @@ func (x *Index) rows(ctx context.Context, r Request) ([]found, error) {
 	if err != nil || s.none {
 		return nil, err
 	}
-	if r.Above != "" {
-		var row int64
-		err := x.db.QueryRowContext(ctx, `SELECT row FROM message WHERE id = ?`, string(r.Above)).Scan(&row)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil, &mail.Error{Op: "search", Kind: mail.KindNotFound, Addr: "--before", ID: r.Above,
-				Err: errors.New("the index has no such message"), Hint: "give the whole id of the last hit"}
+	for _, bound := range []struct {
+		id   mail.ID
+		cond string
+	}{{r.Above, `m.row < ?`}, {r.Below, `m.row > ?`}} {
+		if bound.id == "" {
+			continue
 		}
+		row, err := x.rowOf(ctx, bound.id)
 		if err != nil {
 			return nil, err
 		}
-		s.and(`m.row < ?`, row)
+		s.and(bound.cond, row)
 	}
-	query, args := s.sql(r)
-	list, err := x.db.QueryContext(ctx, query, args...)
+	query, args := s.sql(`m.row, m.id, m.digest`, r.Rank, r.Below != "")
+	list, err := x.db.QueryContext(ctx, fmt.Sprintf(query+` LIMIT %d`, r.Limit+1), args...)
 	if err != nil {
 		return nil, err
 	}
@@ -142,27 +144,32 @@ func (x *Index) rows(ctx context.Context, r Request) ([]found, error) {
 	return out, list.Err()
 }
 
-// sql puts the statement together. The full-text index gives its rows newest
-// first by itself, and is told the limits of the rows.
-func (s *statement) sql(r Request) (string, []any) {
-	from, order, args := `message m`, `m.row DESC`, s.args
+// sql puts the statement together, without a limit. The full-text index gives its
+// rows newest first, or oldest first, by itself, and is told the limits of the rows.
+func (s *statement) sql(columns string, rank, oldest bool) (string, []any) {
+	from, order, args, way := `message m`, `m.row`, s.args, ` DESC`
+	if oldest {
+		way = ` ASC`
+	}
 	where := slices.Clone(s.where)
 	if s.match != "" {
-		from, order = `text CROSS JOIN message m ON m.row = text.rowid`, `text.rowid DESC`
+		from, order = `text CROSS JOIN message m ON m.row = text.rowid`, `text.rowid`
 		for i, w := range where {
 			where[i] = strings.ReplaceAll(w, "m.row BETWEEN", "text.rowid BETWEEN")
-			where[i] = strings.ReplaceAll(where[i], "m.row <", "text.rowid <")
+			for _, op := range []string{"<", ">", ">="} {
+				where[i] = strings.ReplaceAll(where[i], "m.row "+op+" ?", "text.rowid "+op+" ?")
+			}
 		}
 		where, args = append([]string{`text MATCH ?`}, where...), append([]any{s.match}, args...)
-		if r.Rank {
-			order = `bm25(text, 4.0, 1.0, 0.0), text.rowid DESC`
+		if rank {
+			order = `bm25(text, 4.0, 1.0, 0.0), text.rowid`
 		}
 	}
-	query := `SELECT m.row, m.id, m.digest FROM ` + from
+	query := `SELECT ` + columns + ` FROM ` + from
 	if len(where) > 0 {
 		query += ` WHERE ` + strings.Join(where, " AND ")
 	}
-	return query + fmt.Sprintf(` ORDER BY %s LIMIT %d`, order, r.Limit+1), args
+	return query + ` ORDER BY ` + order + way, args
 }
 
 // became tells what became of the hits, with the names of today, as far as their

@@ -27,7 +27,7 @@ import (
 )
 
 // format is the version of the tables; an index of another one is built anew.
-const format = 1
+const format = 2
 
 // applicationID marks the file as ours: "post".
 const applicationID = 0x706f7374

@@ -38,7 +38,7 @@ func (x *Index) sweep(ctx context.Context, t *Taken) error {
 			}
 		}
 		t.Messages += b.new
-		return b.putSpans()
+		return b.put()
 	})
 }
 

@@ -130,13 +130,14 @@ type batch struct {
 	agents  map[string]int64
 	rows    map[mail.ID]int64 // found or made in this batch
 	spans   map[int64][2]int64
+	threads map[string]*threadCount // what this batch adds
 	new     int
 	damaged bool
 	stmts   map[string]*sql.Stmt
 }
 
 func newBatch(ctx context.Context, o *office.Office, tx *sql.Tx) (*batch, error) {
-	b := &batch{ctx: ctx, o: o, tx: tx, agents: map[string]int64{}, rows: map[mail.ID]int64{}, spans: map[int64][2]int64{}, stmts: map[string]*sql.Stmt{}}
+	b := &batch{ctx: ctx, o: o, tx: tx, agents: map[string]int64{}, rows: map[mail.ID]int64{}, spans: map[int64][2]int64{}, threads: map[string]*threadCount{}, stmts: map[string]*sql.Stmt{}}
 	var err error
 	if b.pos, err = positionOf(ctx, tx); err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (b *batch) take(told func(left int64)) (whole bool, err error) {
 	if n == 0 {
 		return whole, nil
 	}
-	if err := b.putSpans(); err != nil {
+	if err := b.put(); err != nil {
 		return false, err
 	}
 	return whole, b.exec(`UPDATE meta SET file = ?, end = ?, length = ?, n = ?, hash = ?`, b.pos.File, b.pos.Offset, b.pos.Length, b.pos.N, b.pos.Hash)
@@ -312,13 +313,18 @@ func (b *batch) message(row int64, id mail.ID, digest mail.Digest) (why string, 
 		return "the office's copy is no message of this id", nil
 	}
 	at := m.CreatedAt.UnixMilli()
-	if err := b.exec(`INSERT INTO message (row, id, digest, at) VALUES (?, ?, ?, ?)`, row, string(id), string(is), at); err != nil {
+	thread, err := b.thread(m.Conversation)
+	if err != nil {
+		return "", err
+	}
+	if err := b.exec(`INSERT INTO message (row, id, digest, at, thread) VALUES (?, ?, ?, ?, ?)`, row, string(id), string(is), at, thread); err != nil {
 		return "", err
 	}
 	if err := b.exec(`INSERT INTO text (rowid, subject, body, facet) VALUES (?, ?, ?, ?)`, row, indexed(m.Subject), indexed(m.Body), strings.Join(facets(m), " ")); err != nil {
 		return "", err
 	}
 	b.spanned(row, at)
+	b.threaded(m.Conversation, thread, row)
 	b.new++
 	return "", nil
 }
@@ -333,6 +339,14 @@ func (b *batch) spanned(row, at int64) {
 		s = [2]int64{at, at}
 	}
 	b.spans[span] = [2]int64{min(s[0], at), max(s[1], at)}
+}
+
+// put writes what was counted.
+func (b *batch) put() error {
+	if err := b.putThreads(); err != nil {
+		return err
+	}
+	return b.putSpans()
 }
 
 func (b *batch) putSpans() error {

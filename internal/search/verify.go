@@ -43,8 +43,8 @@ func (r *Report) fault(format string, args ...any) {
 }
 
 // Verify compares the index with the office: SQLite's own checks, each copy's
-// digest with that of its row, and a sample of messages by their words, names
-// and states. It changes nothing.
+// digest with that of its row, what each conversation has, and a sample of
+// messages by their words, names and states. It changes nothing.
 func (x *Index) Verify(ctx context.Context) (Report, error) {
 	var r Report
 	if err := x.sound(ctx, &r); err != nil || r.Wrong > 0 {
@@ -67,6 +67,9 @@ func (x *Index) Verify(ctx context.Context) (Report, error) {
 		}
 	}
 	r.Sampled = len(sample)
+	if err := x.compareThreads(ctx, &r); err != nil {
+		return r, err
+	}
 	return r, x.compareDeliveries(ctx, &r, sample)
 }
 
