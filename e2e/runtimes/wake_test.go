@@ -170,32 +170,6 @@ func TestIdleWake(t *testing.T) {
 	})
 }
 
-// Qwen Code reads its input file, and the sender is told when the turn began.
-func TestWakeByInputFile(t *testing.T) {
-	t.Parallel()
-	on(t, "qwen", func(t *testing.T, c cli) {
-		u := newUser(t, goodMorning())
-		file := filepath.Join(u.root, "work", "input.jsonl")
-		write(t, "", file)
-		s := u.sit("coder", c)
-		s.installed("--notify", c.name+":"+file)
-		w := woken{s.open("--input-file", file)}
-		w.prompt("good morning")
-		w.shows("hello there")
-		w.atPrompt()
-		start := time.Now()
-		r := w.send("a subject")
-		if r.exit != 0 || !strings.Contains(r.out, "notified: qwen") {
-			t.Fatalf("%v", r)
-		}
-		u.await("the wake", func(r stubmodel.Request) bool { return r.Agent == "coder" && r.NewestHas("Postroom: 1 new message") })
-		t.Logf("the sender knew after %v, the model had the wake after %v", r.took, time.Since(start))
-		if n := w.wakes(); n != 1 {
-			t.Errorf("%d wakes", n)
-		}
-	})
-}
-
 // Claude Code whose inbox takes nothing: its own hook sees the mailbox change.
 func TestWakeWithoutSocket(t *testing.T) {
 	t.Parallel()
