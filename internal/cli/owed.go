@@ -11,7 +11,8 @@ import (
 func owedCommand() Command {
 	return Command{
 		Name: "owed", Summary: "show who owes whom an answer, and how late it is", Usage: "[--all]",
-		Long: "An agent sees what it owes and what it is owed; --all, and a person, everything.",
+		Long: "An agent sees what it owes and what it is owed; --all, and a person, everything.\n" +
+			"post remind ID reminds the debtor, post waive ID lets them off.",
 		Setup: func(fs *flag.FlagSet) Run {
 			all := fs.Bool("all", false, "everybody's")
 			return func(ctx context.Context, e *Env, args []string) error {
@@ -35,6 +36,7 @@ type owedView struct {
 	Subject      string    `json:"subject,omitempty"`
 	Conversation string    `json:"conversation,omitempty"`
 	Reminded     bool      `json:"reminded"`
+	RemindedAt   time.Time `json:"reminded_at,omitzero"`
 	Escalated    bool      `json:"escalated"`
 	Answered     bool      `json:"answered,omitempty"` // by mail that waits in one's outbox
 }
@@ -51,15 +53,15 @@ func (v owedView) lateness() string {
 	if v.Answered {
 		return "answered, on its way"
 	}
-	if late < 0 {
-		return "due in " + ago(-late)
-	}
 	text := ago(late) + " late"
+	if late < 0 {
+		text = "due in " + ago(-late)
+	}
 	switch {
 	case v.Escalated:
-		text += ", a person was told"
+		return text + ", a person was told"
 	case v.Reminded:
-		text += ", reminded"
+		return text + ", reminded"
 	}
 	return text
 }

@@ -10,7 +10,7 @@ func Commands() []Command {
 			setupCommand(), initCommand(), joinCommand(), installCommand(), uninstallCommand()),
 		group("Mail",
 			sendCommand(), replyCommand(), inboxCommand(), readCommand(), doneCommand(), waitCommand(), watchCommand(),
-			threadCommand(), traceCommand(), owedCommand()),
+			threadCommand(), traceCommand(), owedCommand(), remindCommand(), waiveCommand()),
 		group("Decide, as a person",
 			approvalsCommand(), answerCommand()),
 		group("Agents",

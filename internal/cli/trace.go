@@ -96,7 +96,7 @@ func (d *desk) printLife(l *mailbox.Life) {
 func (d *desk) viewDebt(o policy.Debt, subject string) owedView {
 	return owedView{ID: o.ID, Debtor: d.name(o.Debtor), Creditor: d.name(o.Creditor), Kind: string(o.Kind), Due: o.Due,
 		LateSeconds: int64(d.e.Now().Sub(o.Due) / time.Second), Subject: subject, Conversation: o.Conversation,
-		Reminded: o.Reminded, Escalated: o.Escalated}
+		Reminded: o.Reminded || !o.LastReminded.IsZero(), RemindedAt: o.LastReminded, Escalated: o.Escalated}
 }
 
 func (d *desk) name(aid string) string {

@@ -25,6 +25,24 @@ type Book struct {
 // Open lists what is owed, the earliest due first.
 func (b Book) Open(s policy.Settings) []policy.Debt { return policy.FoldDebts(s, b.Events) }
 
+// Waived lists the debts that were waived, as they stood, as long as the ledger
+// keeps them.
+func (b Book) Waived(s policy.Settings) []policy.Debt {
+	waived := map[account]bool{}
+	for _, e := range b.Events {
+		if e.Op == policy.OpWaive {
+			waived[account{e.ID, e.Debtor}] = true
+		}
+	}
+	var owed []policy.DebtEvent
+	for _, e := range b.Events {
+		if e.Op != policy.OpWaive && e.Op != policy.OpSettle && waived[account{e.ID, e.Debtor}] {
+			owed = append(owed, e)
+		}
+	}
+	return policy.FoldDebts(s, owed)
+}
+
 // add appends an event; of the shifts for one jump only the first counts,
 // see ShiftEvent.
 func (b *Book) add(e policy.DebtEvent) {

@@ -26,14 +26,15 @@ type line struct {
 	Due          time.Time       `json:"due,omitzero"`
 	Firm         bool            `json:"firm,omitempty"`
 	Kind         policy.DebtKind `json:"kind,omitempty"`
-	Shift        time.Duration   `json:"shift,omitempty"` // nanoseconds; negative if the clock was set back
+	AskedBy      string          `json:"asked_by,omitempty"` // of remind and waive: aid or human
+	Shift        time.Duration   `json:"shift,omitempty"`    // nanoseconds; negative if the clock was set back
 }
 
 // render returns e as its line, newline included.
 func render(e policy.DebtEvent) ([]byte, error) {
 	l := line{
 		At: e.At.UTC(), Event: e.Op, ID: e.ID, Debtor: e.Debtor, Creditor: e.Creditor,
-		Conversation: e.Conversation, Due: e.Due.UTC(), Firm: e.Firm, Kind: e.Kind, Shift: e.By,
+		Conversation: e.Conversation, Due: e.Due.UTC(), Firm: e.Firm, Kind: e.Kind, AskedBy: e.Asker, Shift: e.By,
 	}
 	if l.Event == policy.OpOwe && l.Creditor == "" {
 		l.Creditor = human
@@ -87,7 +88,7 @@ func parse(b []byte) (e policy.DebtEvent, known, ok bool) {
 	}
 	return policy.DebtEvent{
 		Op: l.Event, ID: l.ID, Debtor: l.Debtor, Creditor: l.Creditor, Conversation: l.Conversation,
-		Due: l.Due, Firm: l.Firm, Kind: l.Kind, At: l.At, By: l.Shift,
+		Due: l.Due, Firm: l.Firm, Kind: l.Kind, At: l.At, Asker: l.AskedBy, By: l.Shift,
 	}, true, true
 }
 

@@ -27,9 +27,11 @@ type Debt struct {
 	Kind         DebtKind
 	Due          time.Time
 	Grace        time.Duration // from due or reminder to a person; 0 is half the default Due
-	Reminded     bool          // for this Kind
+	Reminded     bool          // for this Kind, when it was due
 	RemindedAt   time.Time
-	Escalated    bool // for this Kind
+	LastReminded time.Time // whoever asked for it, also before it was due; zero for never
+	Reminders    int       // how often
+	Escalated    bool      // for this Kind
 }
 
 // Overdue says what is to be done about a debt now: remind its debtor, once,
@@ -61,6 +63,9 @@ func Shift(debts []Debt, by time.Duration) []Debt {
 		if out[i].Reminded {
 			out[i].RemindedAt = out[i].RemindedAt.Add(by)
 		}
+		if !out[i].LastReminded.IsZero() {
+			out[i].LastReminded = out[i].LastReminded.Add(by)
+		}
 	}
 	return out
 }
@@ -79,17 +84,14 @@ func Chase(d Debt, dir Directory, now time.Time) []Action {
 	if alive {
 		whom = creditor.Name
 	}
-	owes := "an answer to "
-	if d.Kind == OwesDone {
-		owes = "the work agreed on in "
-	}
+	owes := d.owes()
 	since := ", due since " + d.Due.UTC().Format("2006-01-02 15:04 UTC")
 	switch {
 	case remind && known:
 		return []Action{Tell{
 			To: debtor, Cause: "remind:" + stage,
 			Text: "You owe " + whom + " " + owes + string(d.ID) + since +
-				". Answer with post reply " + string(d.ID) + " --act done, refuse or inform.",
+				howToAnswer(d.ID),
 		}}
 	case remind:
 		return []Action{Ask{
@@ -111,6 +113,17 @@ func Chase(d Debt, dir Directory, now time.Time) []Action {
 		Kind: Notice, Cause: "overdue:" + stage,
 		Why: debtor.Name + " owes " + whom + " " + owes + string(d.ID) + since + ", and was reminded",
 	})
+}
+
+func (d Debt) owes() string {
+	if d.Kind == OwesDone {
+		return "the work agreed on in "
+	}
+	return "an answer to "
+}
+
+func howToAnswer(id mail.ID) string {
+	return ". Answer with post reply " + string(id) + " --act done, refuse or inform."
 }
 
 func sortDebts(debts []Debt) {

@@ -106,6 +106,11 @@ func TestFoldDebts(t *testing.T) {
 	agree.Due = at(90)
 	agreeAgain := ev(OpAgree, 80)
 	agreeAgain.Due = at(140)
+	asked := func(min int) DebtEvent {
+		e := ev(OpRemind, min)
+		e.Asker = "aid-ann"
+		return e
+	}
 	remindDone := ev(OpRemind, 95)
 	remindDone.Kind = OwesDone
 	shift := DebtEvent{Op: OpShift, At: at(10), By: time.Hour}
@@ -127,13 +132,25 @@ func TestFoldDebts(t *testing.T) {
 		{"owed again after a crash", []DebtEvent{owe, ev(OpSettle, 5), owe}, nil},
 		{"waived", []DebtEvent{owe, ev(OpWaive, 5)}, nil},
 		{"only reminded", []DebtEvent{ev(OpRemind, 5)}, nil},
-		{"reminded", []DebtEvent{owe, ev(OpRemind, 61), ev(OpRemind, 62)}, with(func(d *Debt) { d.Reminded, d.RemindedAt = true, at(61) })},
-		{"escalated", []DebtEvent{owe, ev(OpRemind, 61), ev(OpEscalate, 99)}, with(func(d *Debt) { d.Reminded, d.RemindedAt, d.Escalated = true, at(61), true })},
+		{"reminded", []DebtEvent{owe, ev(OpRemind, 61), ev(OpRemind, 62)}, with(func(d *Debt) { d.remindedOnce(at(61)); d.Reminded, d.RemindedAt = true, at(61) })},
+		{"reminded at somebody's wish before it was due", []DebtEvent{owe, asked(20)}, with(func(d *Debt) { d.remindedOnce(at(20)) })},
+		{"and once due by the office, too", []DebtEvent{owe, asked(20), ev(OpRemind, 61)}, with(func(d *Debt) {
+			d.remindedOnce(at(20))
+			d.remindedOnce(at(61))
+			d.Reminded, d.RemindedAt = true, at(61)
+		})},
+		{"at somebody's wish when it was due", []DebtEvent{owe, asked(80), asked(70)}, with(func(d *Debt) {
+			d.remindedOnce(at(70))
+			d.remindedOnce(at(80))
+			d.Reminded, d.RemindedAt = true, at(70)
+		})},
+		{"escalated", []DebtEvent{owe, ev(OpRemind, 61), ev(OpEscalate, 99)}, with(func(d *Debt) { d.remindedOnce(at(61)); d.Reminded, d.RemindedAt, d.Escalated = true, at(61), true })},
 		{"agreed", []DebtEvent{owe, agree}, with(func(d *Debt) { d.Kind, d.Due = OwesDone, at(90) })},
 		{"the author's deadline holds", []DebtEvent{firm, agree}, with(func(d *Debt) { d.Kind = OwesDone })},
 		{"agreeing again does not put off", []DebtEvent{owe, agree, agreeAgain}, with(func(d *Debt) { d.Kind, d.Due = OwesDone, at(90) })},
-		{"a new stage is reminded anew", []DebtEvent{owe, ev(OpRemind, 61), ev(OpEscalate, 99), agree}, with(func(d *Debt) { d.Kind, d.Due = OwesDone, at(90) })},
+		{"a new stage is reminded anew", []DebtEvent{owe, ev(OpRemind, 61), ev(OpEscalate, 99), agree}, with(func(d *Debt) { d.remindedOnce(at(61)); d.Kind, d.Due = OwesDone, at(90) })},
 		{"and once", []DebtEvent{owe, agree, remindDone}, with(func(d *Debt) {
+			d.remindedOnce(at(95))
 			d.Kind, d.Due, d.Reminded, d.RemindedAt = OwesDone, at(90), true, at(95)
 		})},
 		{"agreed and done", []DebtEvent{owe, agree, ev(OpSettle, 70)}, nil},
@@ -194,6 +211,7 @@ func drawEvents(rt *rapid.T, ops ...DebtOp) []DebtEvent {
 			Debtor: rapid.SampledFrom([]string{"aid-ann", "aid-bob"}).Draw(rt, "debtor"),
 			Kind:   rapid.SampledFrom([]DebtKind{OwesAnswer, OwesDone}).Draw(rt, "kind"),
 			At:     noon.Add(time.Duration(rapid.IntRange(0, 99).Draw(rt, "at")) * time.Minute),
+			Asker:  rapid.SampledFrom([]string{"", "human", "aid-ann"}).Draw(rt, "asker"),
 			By:     time.Duration(rapid.IntRange(-9, 9).Draw(rt, "by")) * time.Hour,
 		}
 		e.Due = e.At.Add(time.Duration(rapid.IntRange(0, 3).Draw(rt, "due")) * time.Hour)

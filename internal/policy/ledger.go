@@ -31,6 +31,7 @@ type DebtEvent struct {
 	Due          time.Time     // owe, agree
 	Firm         bool          // owe
 	Kind         DebtKind      // remind, escalate; "" is answer
+	Asker        string        // remind, waive: who asked for it, an aid or human; "" is the office itself
 	At           time.Time     // when it happened; a repeat of a shift must have the same
 	By           time.Duration // shift
 }
@@ -62,7 +63,8 @@ func Ledger(m *mail.Message, plan []Action, at time.Time) []DebtEvent {
 //
 // A debt that was agreed to is due when the first agree said, unless that is
 // earlier or the author had set a deadline. Reminder and escalation count anew
-// for it.
+// for it. A reminder that somebody asked for stands for the office's own only
+// if the debt was due by then.
 func FoldDebts(s Settings, events []DebtEvent) []Debt {
 	grace := s.withDefaults().Grace
 	accounts := map[account]*entry{}
@@ -106,6 +108,7 @@ type entry struct {
 	owe, agree                  first
 	reminded, escalated         first
 	remindedDone, escalatedDone first
+	asked                       []first // reminders that somebody asked for
 	closed                      bool
 }
 
@@ -125,12 +128,16 @@ func (f *first) put(e DebtEvent) {
 
 func (f *first) due() time.Time { return f.e.Due.Add(f.moved) }
 
+func (f *first) at() time.Time { return f.e.At.Add(f.moved) }
+
 func (a *entry) add(e DebtEvent) {
 	switch {
 	case e.Op == OpOwe:
 		a.owe.put(e)
 	case e.Op == OpAgree:
 		a.agree.put(e)
+	case e.Op == OpRemind && e.Asker != "":
+		a.asked = append(a.asked, first{set: true, e: e})
 	case e.Op == OpRemind && e.Kind == OwesDone:
 		a.remindedDone.put(e)
 	case e.Op == OpRemind:
@@ -148,6 +155,9 @@ func (a *entry) shift(by time.Duration) {
 	for _, f := range []*first{&a.owe, &a.agree, &a.reminded, &a.remindedDone} {
 		f.moved += by
 	}
+	for i := range a.asked {
+		a.asked[i].moved += by
+	}
 }
 
 func (a *entry) debt(grace time.Duration) Debt {
@@ -164,10 +174,38 @@ func (a *entry) debt(grace time.Duration) Debt {
 		}
 	}
 	if reminded.set {
-		d.Reminded, d.RemindedAt = true, reminded.e.At.Add(reminded.moved)
+		d.Reminded, d.RemindedAt = true, reminded.at()
+	}
+	for _, f := range []first{a.reminded, a.remindedDone} {
+		if f.set {
+			d.remindedOnce(f.at())
+		}
+	}
+	for _, f := range a.asked {
+		a.remindedBy(&d, &f)
 	}
 	d.Escalated = escalated.set
 	return d
+}
+
+func (d *Debt) remindedOnce(at time.Time) {
+	d.Reminders++
+	if at.After(d.LastReminded) {
+		d.LastReminded = at
+	}
+}
+
+// remindedBy counts a reminder that somebody asked for.
+func (a *entry) remindedBy(d *Debt, f *first) {
+	at := f.at()
+	d.remindedOnce(at)
+	kind := f.e.Kind
+	if kind == "" {
+		kind = OwesAnswer
+	}
+	if kind == d.Kind && !at.Before(d.Due) && (!d.Reminded || at.Before(d.RemindedAt)) {
+		d.Reminded, d.RemindedAt = true, at
+	}
 }
 
 // eventKey identifies an event; times without their zone.
@@ -177,6 +215,7 @@ type eventKey struct {
 	debtor, creditor, conversation string
 	due, at                        int64
 	kind                           DebtKind
+	asker                          string
 	firm                           bool
 	by                             time.Duration
 }
@@ -184,6 +223,6 @@ type eventKey struct {
 func keyOf(e DebtEvent) eventKey {
 	return eventKey{
 		op: e.Op, id: e.ID, debtor: e.Debtor, creditor: e.Creditor, conversation: e.Conversation,
-		due: e.Due.UnixMilli(), at: e.At.UnixMilli(), firm: e.Firm, kind: e.Kind, by: e.By,
+		due: e.Due.UnixMilli(), at: e.At.UnixMilli(), firm: e.Firm, kind: e.Kind, asker: e.Asker, by: e.By,
 	}
 }

@@ -14,28 +14,41 @@ import (
 // a jump of the wall clock moves them (design §7, debts). Nearly always one
 // look at the hint is enough.
 func (p *pass) overdue() error {
-	boot, mono := p.boot, p.up
-	hint, known := debt.LoadHint(p.o.FS, boot)
-	if known {
-		if jump := debt.Jump(hint, p.now, boot, mono); jump != 0 {
-			if err := p.shift(hint, jump); err != nil {
-				return err
-			}
-			known = false
-		}
+	hint, known, err := p.clocks()
+	if err != nil {
+		return err
 	}
 	if known && !hint.Due(p.now) {
 		if p.now.Sub(hint.Wall) < time.Second {
 			return nil
 		}
-		return debt.SaveHint(p.o.FS, debt.Hint{Next: hint.Next, Wall: p.now, BootID: boot, Mono: mono})
+		return debt.SaveHint(p.o.FS, debt.Hint{Next: hint.Next, Wall: p.now, BootID: p.boot, Mono: p.up})
 	}
 	next, err := p.chase()
 	if err != nil {
 		debt.DropHint(p.o.FS)
 		return err
 	}
-	return debt.SaveHint(p.o.FS, debt.Hint{Next: next, Wall: p.now, BootID: boot, Mono: mono})
+	return debt.SaveHint(p.o.FS, debt.Hint{Next: next, Wall: p.now, BootID: p.boot, Mono: p.up})
+}
+
+// clocks reads the hint and records a jump of the wall clock since it was saved;
+// then the ledger has to be read. Asked again before a new hint is saved, it
+// finds the same jump, which counts once.
+func (p *pass) clocks() (hint debt.Hint, known bool, err error) {
+	hint, known = debt.LoadHint(p.o.FS, p.boot)
+	if !known {
+		return hint, false, nil
+	}
+	jump := debt.Jump(hint, p.now, p.boot, p.up)
+	if jump == 0 {
+		return hint, true, nil
+	}
+	if p.jumped {
+		return hint, false, nil
+	}
+	p.jumped = true
+	return hint, false, p.shift(hint, jump)
 }
 
 func (p *pass) shift(hint debt.Hint, by time.Duration) error {

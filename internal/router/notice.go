@@ -36,13 +36,7 @@ func (p *pass) notice(n notice) error {
 	if n.act == "" {
 		n.act = mail.Inform
 	}
-	if n.id == "" {
-		to := n.to.AID // which no renaming changes
-		if to == "" {
-			to = n.to.Name
-		}
-		n.id = mail.DerivedID(n.cause, append([]string{n.from, to}, n.key...)...)
-	}
+	n.id = n.derived()
 	author := p.o.SystemAuthor(n.from)
 	known, err := p.noticeKnown(author, n.id)
 	if err != nil || known {
@@ -69,6 +63,21 @@ func (p *pass) notice(n notice) error {
 	}
 	p.wrote = true
 	return author.Box.FS.SyncDir(author.Box.Path(spool.Outbox))
+}
+
+// derived is the id of a notice.
+func (n notice) derived() mail.ID {
+	if n.id != "" {
+		return n.id
+	}
+	from, to := n.from, n.to.AID // which no renaming changes
+	if from == "" {
+		from = office.Postroom
+	}
+	if to == "" {
+		to = n.to.Name
+	}
+	return mail.DerivedID(n.cause, append([]string{from, to}, n.key...)...)
 }
 
 func (p *pass) noticeKnown(author office.Author, id mail.ID) (bool, error) {

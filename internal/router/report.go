@@ -46,4 +46,6 @@ type Report struct {
 	// Complete: the pass ran to its end. An error that comes with it is of single
 	// mailboxes, and concerns nobody else's mail.
 	Complete bool
+	// Ordered is what became of Options.Orders.
+	Ordered []Ordered
 }

@@ -76,6 +76,8 @@ type Options struct {
 	// Delivered is called with each message as soon as its inbox entries are
 	// durable, before the trailing work. It may be nil.
 	Delivered func(Result)
+	// Orders are what somebody wants done about debts.
+	Orders []Order
 }
 
 // pass is the state of one pass: everything here dies with the lease.
@@ -113,6 +115,7 @@ type pass struct {
 	beside   bool                         // records are being written: stamped messages only
 	boot     string                       // of the machine; "" if it can't be told
 	up       time.Duration                // since then
+	jumped   bool                         // a jump of the wall clock is in the ledger
 	parked   *parked                      // what is written and not synced; nil: nothing
 	ends     map[string]transcript.Intent // the last sections that redo found or wrote, by transcript
 }
@@ -160,12 +163,13 @@ func (r *Router) begin(opt Options) (*pass, error) {
 
 func (p *pass) run(ctx context.Context) error {
 	defer p.reportWakes()
+	defer p.toldOf()
 	if err := p.resume(); err != nil {
 		return err
 	}
 	steps := []func() error{
 		func() error { return p.rounds(ctx, p.authors) },
-		p.decisions, p.overdue, p.foldReceipts,
+		p.orders, p.decisions, p.overdue, p.foldReceipts,
 		func() error {
 			if !p.wrote {
 				return nil
