@@ -23,7 +23,7 @@ func (f *filled) listed(x *Index, query string, limit int) (out []Thread) {
 		list, more, err := x.Threads(context.Background(), r)
 		f.check(err)
 		if len(list) > limit || more && len(list) < limit {
-			f.t.Fatal(fmt.Sprintf("%s: a page of %d of %d, more: %v", query, len(list), limit, more))
+			f.check(fmt.Errorf("%s: a page of %d of %d, more: %v", query, len(list), limit, more))
 		}
 		out = append(out, list...)
 		if !more {

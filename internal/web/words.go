@@ -25,6 +25,8 @@ func (s *Site) funcs() template.FuncMap {
 		"lower":  strings.ToLower,
 		"add":    func(a, b int) int { return a + b },
 		"cut":    cut,
+		// markdown shows a message's text: {{markdown .Body}} within class "md"
+		"markdown": markdown,
 	}
 }
 
