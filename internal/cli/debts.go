@@ -86,7 +86,7 @@ func (x *debtOrder) run(ctx context.Context, e *Env, args []string) error {
 		}
 		x.order.Debtor = m.Author.AID
 	}
-	done, _, err := d.dispatcher().Order(ctx, e.Patience, x.order)
+	done, _, err := d.dispatcher().Order(ctx, e.patience(), x.order)
 	if err != nil {
 		return err
 	}
