@@ -1,6 +1,6 @@
 // Package postd is the command table of postd, the second program (design §2):
 // one file per command, wiring only. What the commands do is in serve, audit,
-// service, search and notify/remote.
+// service, search, web and notify/remote.
 //
 // Invariants. The flags, errors, exit codes and help are those of post, which
 // execs postd for these very words. Adapters are listed here and register
@@ -17,6 +17,7 @@ import (
 func Commands() []cli.Command {
 	return []cli.Command{
 		serveCommand(),
+		uiCommand(),
 		auditCommand(),
 		serviceCommand(),
 		mcpCommand(),

@@ -28,6 +28,8 @@ type Running struct {
 	Version string    `json:"version"`
 	Addr    string    `json:"addr"`
 	Office  string    `json:"office,omitempty"`
+	Page    bool      `json:"page,omitempty"`    // the page is at Addr
+	Outside string    `json:"outside,omitempty"` // and at this URL, for other machines
 }
 
 // takeLock makes this process the office's serve, or says who is.
@@ -78,13 +80,13 @@ func running(sys office.System, addr string) Running {
 
 // announce writes where to find this serve into the user's state; what it
 // returns takes that back.
-func (s *Server) announce(id, addr string) (withdraw func()) {
+func (s *Server) announce(id string, doors *doors) (withdraw func()) {
 	if s.StateDir == "" {
 		return func() {}
 	}
-	path := filepath.Join(s.StateDir, "serve", id+".json")
-	r := running(s.Sys, addr)
-	r.Office = s.Dir
+	path := announced(s.StateDir, id)
+	r := running(s.Sys, doors.addr)
+	r.Office, r.Page, r.Outside = s.Dir, s.Page != nil, doors.outsideURL
 	data, err := json.Marshal(r)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
@@ -96,6 +98,15 @@ func (s *Server) announce(id, addr string) (withdraw func()) {
 		s.Log.Warn("the address is not in the user's state", "path", path, "error", err.Error())
 	}
 	return func() { os.Remove(path) }
+}
+
+func announced(stateDir, id string) string { return filepath.Join(stateDir, "serve", id+".json") }
+
+// Announced says what a serve of that office wrote into the user's state. It may
+// be gone since: its /healthz tells.
+func Announced(stateDir, id string) (r Running, ok bool) {
+	data, err := os.ReadFile(announced(stateDir, id))
+	return r, err == nil && json.Unmarshal(data, &r) == nil
 }
 
 func replace(path string, data []byte) error {

@@ -5,21 +5,19 @@
 // everybody else can route at any time. Scans are the truth, file events are
 // hints. A recipient that is slow to wake delays nobody's mail: wakes run
 // beside the passes. At most one runs for an office. It logs who, what and why,
-// never a body or a subject. What it listens on is loopback.
+// never a body or a subject. What it listens on is loopback, but for a page that a
+// person wanted elsewhere, with TLS.
 package serve
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/postroom/postroom/internal/dispatch"
-	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
 )
@@ -40,6 +38,8 @@ type Server struct {
 	// Page answers whatever is not /healthz; nil is nothing. Its answers are cut off
 	// after ten seconds, but for those that set a deadline of their own.
 	Page http.Handler
+	// Outside serves the page to other machines too; nil is nowhere.
+	Outside *Outside
 	// Ready is called when the first pass is done and the address is open.
 	Ready func(addr string)
 	// Sides run beside the router until ctx ends: the audit, later the links.
@@ -87,20 +87,19 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	defer lock.Close()
-	l, err := listen(s.Listen)
+	doors, err := s.doors()
 	if err != nil {
 		return err
 	}
-	defer l.Close()
+	defer doors.close()
 	run, err := s.start(o)
 	if err != nil {
 		return err
 	}
 	defer run.watch.close()
-	addr := l.Addr().String()
-	sign(lock, s.Sys, addr)
-	defer s.announce(o.Config.ID, addr)()
-	return run.serve(ctx, l)
+	sign(lock, s.Sys, doors.addr)
+	defer s.announce(o.Config.ID, doors)()
+	return run.serve(ctx, doors)
 }
 
 // gcPercent trades a little work for a small heap: the router is idle nearly
@@ -125,27 +124,23 @@ func (s *Server) dispatcher(o *office.Office) *dispatch.Dispatcher {
 	return d
 }
 
-func (r *run) serve(ctx context.Context, l net.Listener) error {
+func (r *run) serve(ctx context.Context, doors *doors) error {
 	ctx, cancel := context.WithCancel(ctx)
-	web := &http.Server{Handler: r.handler(), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
-		IdleTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(r.Log.Handler(), slog.LevelDebug)}
 	var beside sync.WaitGroup
-	beside.Go(func() {
-		if err := web.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			r.Log.Error("the web server stopped", "error", err.Error())
-		}
-	})
+	servers := r.open(doors, &beside)
 	for _, side := range r.Sides {
 		beside.Go(func() { side.Run(ctx) })
 	}
 	err := r.loop(ctx, func() {
-		r.Log.Info("serving", "office", r.office.Config.ID, "address", l.Addr().String(), "version", r.Sys.Version)
+		r.Log.Info("serving", "office", r.office.Config.ID, "address", doors.addr, "version", r.Sys.Version)
 		if r.Ready != nil {
-			r.Ready(l.Addr().String())
+			r.Ready(doors.addr)
 		}
 	})
 	cancel()
-	web.Close()
+	for _, web := range servers {
+		web.Close()
+	}
 	beside.Wait()
 	r.wakes.finish()
 	if ferr := r.dispatch.Flush(); ferr != nil {
@@ -153,25 +148,4 @@ func (r *run) serve(ctx context.Context, l net.Listener) error {
 	}
 	r.Log.Info("stopped", "office", r.office.Config.ID)
 	return err
-}
-
-// listen opens a loopback address, and nothing else: what is shown there is for
-// this machine only.
-func listen(addr string) (net.Listener, error) {
-	bad := func(what string, err error) error {
-		return &mail.Error{Op: "listen", Kind: mail.KindUsage, Addr: addr, Err: errors.Join(errors.New(what), err),
-			Hint: "use 127.0.0.1:PORT or [::1]:PORT; port 0 lets the system choose"}
-	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, bad("is not HOST:PORT", nil)
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return nil, bad("is not a loopback address", nil)
-	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, &mail.Error{Op: "listen", Kind: mail.KindConflict, Addr: addr, Err: err, Hint: "choose another port, or 0"}
-	}
-	return l, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -125,6 +126,10 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent) // looking ahead does not use a link
 		return
 	}
+	if !s.TLS && othersProcess(r.RemoteAddr) {
+		s.refuse(w, r, "another user of this machine asked", "open an office of your own") // the link may be seen where processes are listed
+		return
+	}
 	session, ok, err := s.sessions.redeem(r.URL.Query().Get("once"), r.Host)
 	switch {
 	case err != nil:
@@ -137,6 +142,12 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, s.cookie(session, int(sessionLife.Seconds())))
 		http.Redirect(w, r, onlyPath(r.URL.Query().Get("to")), http.StatusSeeOther)
 	}
+}
+
+// othersProcess reports whether a program of another user, not root, asks.
+func othersProcess(remote string) bool {
+	uid, ok := peerUID(remote)
+	return ok && uid != 0 && uid != os.Getuid()
 }
 
 // onlyPath keeps a redirect within the page.
