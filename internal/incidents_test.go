@@ -615,7 +615,7 @@ func (f othersFS) Lstat(name string) (fs.FileInfo, error) {
 
 type othersInfo struct{ fs.FileInfo }
 
-func (i othersInfo) Sys() any { return vfs.Sys{Others: true} }
+func (i othersInfo) Sys() any { return vfs.Sys{Owner: os.Geteuid() + 1} }
 
 // An office that was not made here, such as one that comes with a repository,
 // runs no command that its registry names, though it says that a wake is owed.

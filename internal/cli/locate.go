@@ -75,6 +75,9 @@ func (e *Env) binding(o *office.Office, reg *registry.Registry) (b config.Bindin
 	if b.Agent != "" || e.As == "" && e.Getenv("POSTROOM_AGENT") == "" {
 		return b, bound
 	}
+	if reg.Len() <= fewAgents && !e.anyHeld(o, reg) {
+		return b, bound // which a look at as many files tells as at the processes above
+	}
 	p, ok := identity.ProcessHolder(e.above())
 	if !ok {
 		return b, bound
@@ -85,6 +88,19 @@ func (e *Env) binding(o *office.Office, reg *registry.Registry) (b config.Bindin
 		}
 	}
 	return b, bound
+}
+
+// fewAgents is up to how many agents are asked one by one who speaks as them.
+const fewAgents = 6
+
+// anyHeld reports whether a session speaks, or spoke last, as any agent of o.
+func (e *Env) anyHeld(o *office.Office, reg *registry.Registry) bool {
+	for _, r := range reg.Entries() {
+		if _, held := e.roll(o).Holder(r.AID); held {
+			return true
+		}
+	}
+	return false
 }
 
 // roll keeps which session speaks as which agent of o.

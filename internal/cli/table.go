@@ -1,39 +1,66 @@
 package cli
 
-import "slices"
+// section is commands under one heading of the help.
+type section struct {
+	heading string
+	made    []func() Command
+}
 
 // Commands is the table of everything `post` can do, in the order in which
 // help shows it.
 func Commands() []Command {
-	return slices.Concat(
-		group("Set up",
-			setupCommand(), initCommand(), joinCommand(), installCommand(), uninstallCommand()),
-		group("Mail",
-			sendCommand(), replyCommand(), inboxCommand(), readCommand(), doneCommand(), waitCommand(), watchCommand(),
-			threadCommand(), traceCommand(), owedCommand(), remindCommand(), waiveCommand()),
-		group("Decide, as a person",
-			approvalsCommand(), answerCommand()),
-		group("Agents",
-			agentsCommand(), agentCommand(), channelCommand(), upCommand(), startCommand(), stopCommand(), restartCommand(), logsCommand()),
-		group("The office",
-			whereCommand(), officeCommand(), routeCommand(), renotifyCommand(), verifyCommand(), doctorCommand()),
-		group("Learn",
-			primerCommand(), helpCommand(), completionCommand(), versionCommand()),
-		[]Command{hookCommand(), manCommand(), becomeCommand()},
-		group("With postd installed",
-			postdCommand("ui", "open the page: who is there, what moves, what waits for you", "[--print] [--to PATH] [--outside] [--revoke]"),
-			postdCommand("serve", "route mail always, and wake who gets it", "[--listen ADDR] [--page ADDR …] [--log text|json]"),
-			postdCommand("mcp", "mail as MCP tools for an agent's session", "[--http ADDR --token-file FILE]"),
-			postdCommand("search", "find messages by words, names, acts, times and states", "WORDS… [--limit N] [--before ID] [--rank] [--rebuild] | --verify"),
-			postdCommand("audit", "keep the office's history in git", "now | status"),
-			postdCommand("service", "run postd as a service of this user", "install | uninstall | print")),
-	)
-}
-
-// group gives commands a heading.
-func group(heading string, table ...Command) []Command {
-	for i := range table {
-		table[i].Group = heading
+	table := make([]Command, 0, 48) // made one by one: every command starts with this
+	for _, s := range sections() {
+		for _, made := range s.made {
+			c := made()
+			c.Group = s.heading
+			table = append(table, c)
+		}
 	}
 	return table
+}
+
+func sections() [8]section {
+	return [...]section{
+		{"Set up", []func() Command{
+			setupCommand, initCommand, joinCommand, installCommand, uninstallCommand}},
+		{"Mail", []func() Command{
+			sendCommand, replyCommand, inboxCommand, readCommand, doneCommand, waitCommand, watchCommand,
+			threadCommand, traceCommand, owedCommand, remindCommand, waiveCommand}},
+		{"Decide, as a person", []func() Command{
+			approvalsCommand, answerCommand}},
+		{"Agents", []func() Command{
+			agentsCommand, agentCommand, channelCommand, upCommand, startCommand, stopCommand, restartCommand, logsCommand}},
+		{"The office", []func() Command{
+			whereCommand, officeCommand, routeCommand, renotifyCommand, verifyCommand, doctorCommand}},
+		{"Learn", []func() Command{
+			primerCommand, helpCommand, completionCommand, versionCommand}},
+		{"", []func() Command{hookCommand, manCommand, becomeCommand}},
+		{"With postd installed", []func() Command{
+			uiCommand, serveCommand, mcpCommand, searchCommand, auditCommand, serviceCommand}},
+	}
+}
+
+func uiCommand() Command {
+	return postdCommand("ui", "open the page: who is there, what moves, what waits for you", "[--print] [--to PATH] [--outside] [--revoke]")
+}
+
+func serveCommand() Command {
+	return postdCommand("serve", "route mail always, and wake who gets it", "[--listen ADDR] [--page ADDR …] [--log text|json]")
+}
+
+func mcpCommand() Command {
+	return postdCommand("mcp", "mail as MCP tools for an agent's session", "[--http ADDR --token-file FILE]")
+}
+
+func searchCommand() Command {
+	return postdCommand("search", "find messages by words, names, acts, times and states", "WORDS… [--limit N] [--before ID] [--rank] [--rebuild] | --verify")
+}
+
+func auditCommand() Command {
+	return postdCommand("audit", "keep the office's history in git", "now | status")
+}
+
+func serviceCommand() Command {
+	return postdCommand("service", "run postd as a service of this user", "install | uninstall | print")
 }

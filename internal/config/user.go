@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/vfs"
 )
 
 // User is where one user keeps pointers to offices: the default office, the
@@ -95,11 +96,14 @@ func (u User) Accepted(dir string) bool {
 
 func entryName(key string) string { return string(mail.DigestOf([]byte(key)))[:24] + ".json" }
 
+// maxEntry bounds what is read of one of them, in bytes.
+const maxEntry = 64 << 10
+
 func (u User) read(kind, key string) (Binding, bool) {
 	if key == "" {
 		return Binding{}, false
 	}
-	data, err := os.ReadFile(filepath.Join(u.Dir, kind, entryName(key)))
+	data, err := vfs.ReadSystem(filepath.Join(u.Dir, kind, entryName(key)), maxEntry)
 	if err != nil {
 		return Binding{}, false
 	}

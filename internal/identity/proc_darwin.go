@@ -16,6 +16,8 @@ type darwin struct{}
 
 func (darwin) Self() int { return os.Getpid() }
 
+func (darwin) Parent() int { return os.Getppid() }
+
 func (darwin) Process(pid int) (Process, bool) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {

@@ -16,6 +16,8 @@ type linux struct{}
 
 func (linux) Self() int { return os.Getpid() }
 
+func (linux) Parent() int { return os.Getppid() }
+
 func (linux) Process(pid int) (Process, bool) {
 	s, ok := readStat(pid)
 	if !ok || s.dead {
@@ -79,9 +81,13 @@ func parseStat(text string) (stat, bool) {
 	if open < 0 || shut < open {
 		return stat{}, false
 	}
-	f := strings.Fields(text[shut+1:]) // state ppid pgrp session tty_nr … starttime
-	if len(f) < 20 {
-		return stat{}, false
+	var f [20]string // state ppid pgrp session tty_nr … starttime
+	rest, more := strings.TrimPrefix(text[shut+1:], " "), true
+	for i := range f {
+		if !more {
+			return stat{}, false
+		}
+		f[i], rest, more = strings.Cut(rest, " ")
 	}
 	ppid, err1 := strconv.Atoi(f[1])
 	session, err2 := strconv.Atoi(f[3])

@@ -24,6 +24,12 @@ type ProcessTree interface {
 	Terminal() (Terminal, bool)
 }
 
+// Starter is a ProcessTree that knows at once who started this process.
+type Starter interface {
+	// Parent is the pid of the process that started this one.
+	Parent() int
+}
+
 // maxParents bounds the walk up the tree; a loop in it cannot be.
 const maxParents = 64
 
@@ -34,7 +40,7 @@ func Parents(procs ProcessTree) iter.Seq[Process] {
 		if procs == nil {
 			return
 		}
-		p, ok := procs.Process(procs.Self())
+		p, ok := self(procs)
 		for range maxParents {
 			if !ok || p.PPID <= 0 {
 				return
@@ -44,4 +50,12 @@ func Parents(procs ProcessTree) iter.Seq[Process] {
 			}
 		}
 	}
+}
+
+// self is this process, as far as it takes to go on from there.
+func self(procs ProcessTree) (Process, bool) {
+	if s, ok := procs.(Starter); ok {
+		return Process{PID: procs.Self(), PPID: s.Parent()}, true
+	}
+	return procs.Process(procs.Self())
 }

@@ -43,4 +43,13 @@ func (r *remembered) Process(pid int) (Process, bool) {
 	return f.Process, f.ok
 }
 
+// Parent implements Starter.
+func (r *remembered) Parent() int {
+	if s, ok := r.ProcessTree.(Starter); ok {
+		return s.Parent()
+	}
+	p, _ := r.Process(r.Self())
+	return p.PPID
+}
+
 func (r *remembered) Terminal() (Terminal, bool) { return r.terminal() }

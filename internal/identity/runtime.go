@@ -17,8 +17,8 @@ type marker struct {
 	session      bool // the value is the session's id
 }
 
-func markers() []marker {
-	return []marker{
+func markers() [20]marker { // an array: asked several times by each command, it is not to be garbage each time
+	return [...]marker{
 		{"CLAUDE_CODE_SESSION_ID", "claude", true},
 		{"CLAUDECODE", "claude", false},
 		{"CLAUDE_CODE_ENTRYPOINT", "claude", false},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -79,14 +78,14 @@ func (r *Registry) stream(size int64) (bool, error) {
 		return false, nil
 	}
 	s := scanner{index: make(index, 0, size/5)}
-	buf, have, sum := make([]byte, min(body, loadChunk)), 0, uint32(0)
+	buf, have, sum := make([]byte, min(body, loadChunk)), 0, crc{}
 	for off := int64(0); off < body; {
 		n := int(min(int64(len(buf)-have), body-off))
 		fresh := buf[have : have+n]
 		if err := readAt(r.file, fresh, off); err != nil {
 			return false, err
 		}
-		sum = crc32.Update(sum, crc32.IEEETable, fresh)
+		sum.add(fresh)
 		off, have = off+int64(n), have+n
 		rest := s.feed(buf[:have], off-int64(have))
 		if s.bad {
@@ -101,8 +100,10 @@ func (r *Registry) stream(size int64) (bool, error) {
 		return false, err
 	}
 	r.index, r.channels = s.index, s.channels
-	r.onDisk = stamp{size, crc32.Update(sum, crc32.IEEETable, tail[:])}
-	return s.ok() && have == 0 && string(tail[:]) == string(appendCRC(nil, sum)), nil
+	canonical := s.ok() && have == 0 && string(tail[:]) == string(appendCRC(nil, sum.sum))
+	sum.add(tail[:])
+	r.onDisk = stamp{size, sum.sum}
+	return canonical, nil
 }
 
 // scanner takes the lines of a canonical file one by one.
@@ -238,10 +239,6 @@ func readError(fsys vfs.FS, err error) error {
 	}
 	return e
 }
-
-// checksum is CRC-32 (IEEE): with hardware both common polynomials are fast,
-// but Castagnoli's tables cost each process 0.2 ms first.
-func checksum(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 
 func appendCRC(b []byte, sum uint32) []byte {
 	const digits = "01234567"

@@ -149,5 +149,5 @@ func (n *node) info(name string) fs.FileInfo {
 	if n.mode.IsDir() {
 		size = entrySize * int64(n.most)
 	}
-	return info{name, size, n.mode, n.mtime, Sys{Dev: 1, Ino: n.ino, Nlink: n.nlink, Changed: n.mtime}}
+	return info{name, size, n.mode, n.mtime, Sys{Dev: 1, Ino: n.ino, Nlink: n.nlink, Changed: n.mtime, Owner: -1}}
 }

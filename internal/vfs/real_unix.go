@@ -310,7 +310,7 @@ func openat(dir int, name string, flag int, perm uint32) (int, error) {
 }
 
 func statInfo(base string, st *unix.Stat_t) fs.FileInfo {
-	sys := Sys{Dev: uint64(st.Dev), Ino: st.Ino, Nlink: int(st.Nlink), Changed: time.Unix(st.Ctim.Unix()), Others: int(st.Uid) != os.Geteuid()}
+	sys := Sys{Dev: uint64(st.Dev), Ino: st.Ino, Nlink: int(st.Nlink), Changed: time.Unix(st.Ctim.Unix()), Owner: int(st.Uid)}
 	return info{base, st.Size, mode(st), time.Unix(st.Mtim.Unix()), sys}
 }
 

@@ -149,8 +149,8 @@ func (f *realFile) Close() error {
 // readNames lists an open directory.
 func readNames(fd int) ([]string, error) {
 	names := []string{}
-	buf := make([]byte, 8<<10)
-	for {
+	var few [1 << 10]byte // most have a handful, and a larger one would make the stack grow
+	for buf := few[:]; ; {
 		n := 0
 		if err := again(func() (err error) { n, err = unix.ReadDirent(fd, buf); return err }); err != nil {
 			return names, err
@@ -159,19 +159,23 @@ func readNames(fd int) ([]string, error) {
 			return names, nil
 		}
 		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+		if n > len(few)/2 && len(buf) == len(few) {
+			buf = make([]byte, 32<<10)
+		}
 	}
 }
 
-// ReadSystem reads a small file of the system itself, /proc/… or /etc/…, by its
-// absolute path: at most max bytes. It is os.ReadFile with a third of its
-// calls; such files are read whole by one read, if it has the room.
+// ReadSystem reads a small file of the system itself, /proc/… or /etc/…, or of
+// the user's state, by its absolute path: at most max bytes. It is os.ReadFile
+// with a third of its calls and none of its poller; such files are read whole by
+// one read, if it has the room.
 func ReadSystem(name string, max int) ([]byte, error) {
 	fd, err := openat(unix.AT_FDCWD, name, unix.O_RDONLY, 0)
 	if err != nil {
 		return nil, pathError("open", name, err)
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, min(max, 4<<10))
+	buf := make([]byte, min(max, 512)) // most fit, and a dozen are read by each command
 	for n := 0; ; {
 		got := 0
 		err = again(func() (err error) { got, err = unix.Read(fd, buf[n:]); return err })

@@ -94,15 +94,15 @@ type Sys struct {
 	// Changed is when the system last saw the file change, or a directory's
 	// entries: nobody can set it, unlike the modification time.
 	Changed time.Time
-	// Others says that it belongs to another user than the one we run as.
-	Others bool
+	// Owner is the user that it belongs to, by number; -1: nobody's.
+	Owner int
 }
 
 // Others reports whether a file belongs to another user; false where nobody
 // can tell (Windows).
 func Others(fi fs.FileInfo) bool {
 	s, ok := fi.Sys().(Sys)
-	return ok && s.Others
+	return ok && s.Owner >= 0 && s.Owner != os.Geteuid()
 }
 
 // info is the FileInfo of every file system here, except on Windows.
