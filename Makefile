@@ -8,7 +8,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build test lint race fuzz e2e e2e-runtimes bench bench-quick demo readme-check man install cross mcp-conformance mcp-inspector clean help
+.PHONY: build test lint race fuzz e2e e2e-runtimes bench bench-quick demo demo-office readme-check man install cross mcp-conformance mcp-inspector clean help
 
 build: ## build bin/post and bin/postd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -47,6 +47,9 @@ bench-quick: ## the same, only to see that all can be measured
 
 demo: build ## two agents and a person, in a temporary office
 	@scripts/demo.sh
+
+demo-office: build ## an office after a week of work, twelve agents, with its page
+	@scripts/demo-office.sh
 
 readme-check: ## run the commands of the README word for word, in a home of their own
 	scripts/readme-check.sh
