@@ -52,7 +52,7 @@ func runDoctor(ctx context.Context, e *Env, fix, dry bool) error {
 			return err
 		}
 	}
-	d := &doctor.Doctor{Dir: dir, Sys: e.System, Host: e.doctorHost(dir)}
+	d := e.Doctor(dir)
 	switch {
 	case fix && !dry:
 		return e.mend(ctx, d)

@@ -3,6 +3,7 @@ package cli
 import (
 	"flag"
 
+	"github.com/postroom/postroom/internal/doctor"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/office"
@@ -60,4 +61,9 @@ func (e *Env) FindPost() string {
 // Looker looks at an office's agents as this user can.
 func (e *Env) Looker(o *office.Office) (*standing.Looker, error) {
 	return standing.NewLooker(o, standing.View{Procs: e.Procs, Live: e.Live, RosterDir: e.rosterDir(o)})
+}
+
+// Doctor examines the office in dir as this user can.
+func (e *Env) Doctor(dir string) *doctor.Doctor {
+	return &doctor.Doctor{Dir: dir, Sys: e.System, Host: e.doctorHost(dir)}
 }

@@ -11,7 +11,9 @@ import (
 // backstage is what goes on behind the pages, for all browsers together. It is
 // made when a page first needs it.
 type backstage struct {
-	memo standing.Memo
+	memo    standing.Memo
+	roll    roll
+	checkup checkup
 
 	mu     sync.Mutex
 	live   *Live
@@ -37,6 +39,7 @@ func (s *Site) Close() {
 	b.closed = true
 	live := b.live
 	b.mu.Unlock()
+	b.checkup.end()
 	if live != nil {
 		live.Close()
 	}

@@ -177,10 +177,11 @@ func TestLiveResumes(t *testing.T) {
 		}
 		return delivered(again)(name, now)
 	})
-	b.stop()
 	for range 5 {
-		d.Mail("ann", "bob", mail.Inform, "more than is kept", "…")
+		again = d.Mail("ann", "bob", mail.Inform, "more than is kept", "…")
 	}
+	b.until("the last one", delivered(again))
+	b.stop()
 	for _, from := range []string{last, "1", "999999"} {
 		b = browse(t, url+"?after="+from, "")
 		if name, _, _ := b.next(); name != onReset {

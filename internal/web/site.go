@@ -69,6 +69,7 @@ func (s *Site) Handler() http.Handler {
 	in.HandleFunc("GET /agents/{name}", s.agent)
 	in.HandleFunc("GET /search", s.search)
 	in.HandleFunc("GET /health", s.health)
+	in.HandleFunc("POST /health", s.lookAgain)
 	in.HandleFunc("GET /compose", s.compose)
 	in.HandleFunc("POST /compose", s.composed)
 	in.HandleFunc("GET /debts", s.debts)
