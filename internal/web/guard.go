@@ -53,7 +53,8 @@ func (s *Site) guarded(next http.Handler) http.Handler {
 
 // refuse answers what no page of ours sends; it shows nothing of the office.
 func (s *Site) refuse(w http.ResponseWriter, r *http.Request, why, hint string) {
-	s.fail(w, r, &mail.Error{Op: "open page", Kind: mail.KindPerson, Err: errors.New(why), Hint: hint})
+	nobody := r.WithContext(context.WithValue(r.Context(), sessionKey{}, ""))
+	s.fail(w, nobody, &mail.Error{Op: "open page", Kind: mail.KindPerson, Err: errors.New(why), Hint: hint})
 }
 
 // ownHost reports whether a browser may ask by this name: one that can only
@@ -147,8 +148,10 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 // othersProcess reports whether a program of another user, not root, asks.
 func othersProcess(remote string) bool {
 	uid, ok := peerUID(remote)
-	return ok && uid != 0 && uid != os.Getuid()
+	return ok && othersProcessOf(uid)
 }
+
+func othersProcessOf(uid int) bool { return uid != 0 && uid != os.Getuid() }
 
 // onlyPath keeps a redirect within the page.
 func onlyPath(to string) string {

@@ -1,16 +1,177 @@
 package web
 
-import "net/http"
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"time"
 
-// inbox lists what waits for a person.
+	"github.com/postroom/postroom/internal/approval"
+	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/policy"
+)
+
+// recentDecided is how many decisions the inbox shows below what waits.
+const recentDecided = 10
+
+// inboxData is what the inbox shows.
+type inboxData struct {
+	Waiting []waiting
+	Decided []approval.Closed
+}
+
+// waiting is one approval in a list.
+type waiting struct {
+	*approval.Approval
+	Soon, Late bool   // it expires within an hour; its time is over
+	Problem    string // its file is broken
+}
+
+// soon is how near an expiry has to be to stand out.
+const soon = time.Hour
+
+func waitingOf(a *approval.Approval, now time.Time) waiting {
+	w := waiting{Approval: a, Late: a.ExpiredAt(now), Soon: a.ExpiredAt(now.Add(soon))}
+	if a.Broken != nil {
+		w.Problem = mail.Neutralise(a.Broken.Error(), false)
+	}
+	return w
+}
+
+// inbox lists what waits for a person, oldest first, and what was decided last.
 func (s *Site) inbox(w http.ResponseWriter, r *http.Request) {
-	s.render(w, r, "inbox", view{Title: "Inbox", Nav: "inbox"})
+	v := view{Title: "Inbox", Nav: "inbox"}
+	if r.URL.Query().Get("part") == "count" { // on every page, at every event
+		s.render(w, r, "inbox", v)
+		return
+	}
+	o, err := s.open()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	open, err := approval.Open(o.FS)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	var d inboxData
+	for i := range open {
+		d.Waiting = append(d.Waiting, waitingOf(&open[i], s.Env.Now()))
+	}
+	if d.Decided, err = approval.Decided(o.FS, recentDecided); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	v.Data = d
+	s.render(w, r, "inbox", v)
 }
 
-// approval shows one of them.
+// approvalData is what the page of one approval shows.
+type approvalData struct {
+	waiting
+	Decision *approval.Decision
+	Told     bool // whose answer it is has read or at least got it
+	Options  []option
+	Seen     string // what the form that was filled in had shown
+	Next     string // the approval that waits longest besides this one
+	Others   int
+	Thread   []*mail.Message
+	NoThread string // why it is not shown
+	Payload  payload
+	Text     string // what was typed into a form that was refused
+}
+
+// option is one button.
+type option struct {
+	Name string
+	No   bool
+	Key  int // 1 to 9, 0 none
+}
+
+// payload says whether the message that is decided about is the one that was
+// put before the person.
+type payload struct {
+	Digest string
+	Same   bool
+	Why    string // if not
+}
+
+// approval shows one of them: all that a person needs to decide.
 func (s *Site) approval(w http.ResponseWriter, r *http.Request) {
-	s.render(w, r, "approval", view{Title: r.PathValue("id"), Nav: "inbox"})
+	s.showApproval(w, r, http.StatusOK, "")
 }
 
-// decide takes a person's decision.
-func (s *Site) decide(w http.ResponseWriter, r *http.Request) { s.goOn(w, r, "/inbox") }
+func (s *Site) showApproval(w http.ResponseWriter, r *http.Request, status int, typed string) {
+	d, err := s.approvalData(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	d.Text = typed
+	s.render(w, r, "approval", view{Title: cmp.Or(d.Subject, d.ID), Nav: "inbox", Status: status, Data: d})
+}
+
+func (s *Site) approvalData(r *http.Request) (*approvalData, error) {
+	desk, err := s.desk()
+	if err != nil {
+		return nil, err
+	}
+	a, decision, err := approval.Get(desk.Office.FS, r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	d := &approvalData{waiting: waitingOf(a, s.Env.Now()), Decision: decision, Seen: seen(a)}
+	for i, name := range a.Choices() {
+		o := option{Name: name, No: approval.Rejecting(name)}
+		if i < 9 {
+			o.Key = i + 1
+		}
+		d.Options = append(d.Options, o)
+	}
+	if r.URL.Query().Get("part") != "" {
+		return d, nil // the form and what became of it; the rest does not change
+	}
+	d.Payload = payloadOf(desk.Office.ReadMessage(a.Message))
+	d.Payload.compare(a)
+	if d.Thread, err = desk.Thread(a.Conversation); err != nil {
+		d.NoThread = mail.Neutralise(err.Error(), false)
+	}
+	if open, err := approval.Open(desk.Office.FS); err == nil {
+		for _, other := range open {
+			if other.ID != a.ID {
+				d.Others++
+				d.Next = cmp.Or(d.Next, other.ID)
+			}
+		}
+	}
+	return d, nil
+}
+
+func payloadOf(m *mail.Message, data []byte, err error) payload {
+	if err != nil {
+		return payload{Why: "the office's copy of the message cannot be read: " + mail.Neutralise(err.Error(), false)}
+	}
+	return payload{Digest: string(mail.DigestOf(data)), Same: true}
+}
+
+func (p *payload) compare(a *approval.Approval) {
+	if p.Same && p.Digest != string(a.Digest) {
+		p.Same, p.Why = false, "the office's copy of the message is not the one that was put before you"
+	}
+	p.Digest = string(a.Digest)
+}
+
+// seen stands for all that the page shows of an approval, so that nobody decides
+// about something else than was seen.
+func seen(a *approval.Approval) string {
+	data, err := json.Marshal(a)
+	if err != nil {
+		return ""
+	}
+	return digest(string(data))[:24]
+}
+
+// Notice, Release: what kind it is, for the template.
+func (d *approvalData) Notice() bool  { return d.Kind == policy.Notice }
+func (d *approvalData) Release() bool { return d.Kind == policy.Release }
