@@ -51,6 +51,8 @@ func layers() map[string]layer {
 		"notify":            {"mail vfs presence", "a notifier gets a pointer, never a mailbox", false, false},
 		"notify/notifytest": {"mail vfs notify", "the contract suite", false, true},
 		"notify/remote":     {"mail notify", "adapters that need net/http", true, false},
+		"notify/acp":        postd("keeps headless workers; the protocol's library is not worth post's start"),
+		"notify/acptest":    {"", "an agent for tests", false, true},
 		"dispatch":          {"mail policy vfs spool registry journal approval debt config office presence mailbox router notify", "a pass and its wakes; the command line is above it", false, false},
 		"standing":          {"mail policy vfs spool registry journal approval debt config office identity presence mailbox notify roster", "how agents stand; it only looks, for whoever shows it", false, false},
 		"hook":              {"mail policy vfs spool registry journal approval debt config office identity presence mailbox router notify dispatch", "hooks are a front end beside cli", false, false},

@@ -123,6 +123,8 @@ func (s *agentSet) run(ctx context.Context, e *Env, args []string) error {
 			}
 			if len(s.launch) > 0 || s.noLaunch {
 				r.Launch = s.launch
+			} else if len(notify) > 0 {
+				launchFits(r)
 			}
 		})
 		return r.Name + " is changed", err

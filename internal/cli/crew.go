@@ -12,6 +12,7 @@ import (
 
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/registry"
@@ -36,8 +37,11 @@ type crew struct {
 }
 
 // rosterDir is where this user keeps what was started in an office.
-func (e *Env) rosterDir(o *office.Office) string {
-	return filepath.Join(e.User().Dir, "roster", o.Config.ID)
+func (e *Env) rosterDir(o *office.Office) string { return e.RosterDir(o.Config.ID) }
+
+// RosterDir is rosterDir by the office's id.
+func (e *Env) RosterDir(officeID string) string {
+	return filepath.Join(e.User().Dir, "roster", officeID)
 }
 
 func (e *Env) openRoster(detached bool) (*crew, error) {
@@ -145,6 +149,15 @@ func endedAtOnce(name string, st roster.Status) error {
 	return &mail.Error{Op: "start", Kind: mail.KindStore, Addr: name, Err: errors.New(why), Hint: hint}
 }
 
+// workerOf reports whether an agent's program is kept by postd serve.
+func workerOf(r registry.Entry) bool { return len(r.Notify) > 0 && r.Notify[0] == notify.KindACP }
+
+// asStarted is what the roster needs to know of an agent.
+func (c *crew) asStarted(r registry.Entry) roster.Agent {
+	return roster.Agent{Name: r.Name, AID: r.AID, Office: c.office.Dir, OfficeID: c.office.Config.ID,
+		Workspace: r.Workspace, Launch: r.Launch, Worker: workerOf(r)}
+}
+
 func (c *crew) startOne(ctx context.Context, s *roster.Starter, r registry.Entry) rosterView {
 	if r.Archived {
 		return rosterFailed(r, &mail.Error{Op: "start", Kind: mail.KindConflict, Addr: r.Name, Err: errors.New("is archived"),
@@ -159,8 +172,11 @@ func (c *crew) startOne(ctx context.Context, s *roster.Starter, r registry.Entry
 			return rosterView{Agent: r.Name, AID: r.AID, State: string(roster.Running), Was: true, How: ownTerminal, PID: p.PID, Since: &p.Since}
 		}
 	}
-	st, err := s.Start(ctx, roster.Agent{Name: r.Name, AID: r.AID, Office: c.office.Dir, OfficeID: c.office.Config.ID,
-		Workspace: r.Workspace, Launch: r.Launch})
+	if _, kept := c.store.KeptBy(); workerOf(r) && !kept {
+		return rosterFailed(r, &mail.Error{Op: "start", Kind: mail.KindConflict, Addr: r.Name,
+			Err: errors.New("it is a worker, which postd serve keeps, and none runs for this office"), Hint: "start it: post serve"})
+	}
+	st, err := s.Start(ctx, c.asStarted(r))
 	if err != nil {
 		return rosterFailed(r, err)
 	}
@@ -192,6 +208,9 @@ func (c *crew) stopEach(ctx context.Context, agents []registry.Entry, idle bool)
 	var views []rosterView
 	for _, r := range agents {
 		st, ran, err := s.Stop(ctx, r.Name, r.AID)
+		if workerOf(r) && errors.Is(err, roster.ErrNotOurs) {
+			st, err = c.store.Forbid(ctx, c.asStarted(r))
+		}
 		p, runs := c.elsewhere(r)
 		switch {
 		case err == nil && (ran || !runs):

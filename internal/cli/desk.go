@@ -85,6 +85,7 @@ func (e *Env) Runs(pid int, start string) bool {
 func (e *Env) adapters() notify.Table {
 	t := notify.NewTable(e.LightAdapters()...)
 	t["webhook"] = notify.NewPostd("webhook", e.findPostd)
+	t[notify.KindACP] = notify.NewACP(e.findPostd)
 	return t
 }
 

@@ -71,8 +71,25 @@ func (e *Env) doctorHost(dir string) doctor.Host {
 	o, err := office.Open(dir, e.System)
 	if e.Procs != nil && err == nil && !standing.Sandboxed(o) {
 		h.Started = func(pid int) (string, bool) { p, ok := e.Procs.Process(pid); return p.Start, ok }
+		h.Worker = e.workerFacts(o.Config.ID)
 	}
 	return h
+}
+
+// workerFacts reads the roster for the doctor.
+func (e *Env) workerFacts(officeID string) func(aid string) doctor.WorkerFacts {
+	store, err := roster.Look(e.RosterDir(officeID), e.Live, e.System.Now)
+	if err != nil {
+		return func(string) doctor.WorkerFacts { return doctor.WorkerFacts{} } // nothing was ever started
+	}
+	return func(aid string) (w doctor.WorkerFacts) {
+		_, w.Kept = store.KeptBy()
+		r, ok, err := store.Load(aid)
+		w.Stopped = err == nil && ok && r.State == roster.Stopped
+		m := store.Remembered(aid)
+		w.Crashes, w.Why = m.Crashes, m.Why
+		return w
+	}
 }
 
 // found prints findings and ends with 1 if one of them is more than a note.

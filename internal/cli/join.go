@@ -7,12 +7,14 @@ import (
 	"errors"
 	"flag"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
@@ -34,8 +36,9 @@ own way of being woken, nothing to be executed.
 write; the directory must be new or empty, and is tried first.
 --notify says how the agent is woken: claude, codex, opencode or copilot (the
 runtime's own way, the default for its agents), qwen:FILE, tmux or tmux:PANE
-(typed into its terminal, the last resort), exec:PROGRAM, webhook:URL, none; a
-further argument is a further --notify :ARG. See post help wake.
+(typed into its terminal, the last resort), exec:PROGRAM, webhook:URL, acp (a
+headless worker that postd serve keeps), none; a further argument is a further
+--notify :ARG. See post help wake.
 --launch gives the command with which "post up" starts the agent, one argument
 each. Without it, it is the runtime's program, where a person joins the agent
 and that program is on PATH.`,
@@ -43,6 +46,7 @@ and that program is on PATH.`,
 			"post join coder --role \"writes the code\" --runtime claude",
 			"post join tester --mailbox .mail --notify tmux:team:0.1",
 			"post join builder --launch make --launch watch",
+			"post join worker --runtime opencode --notify acp",
 		},
 		Setup: func(fs *flag.FlagSet) Run {
 			var j joining
@@ -149,18 +153,21 @@ func (j *joining) defaults(e *Env) {
 
 // register makes the mailbox durable and then names it.
 func (j *joining) register(e *Env, c *Change) error {
-	notify, err := e.wokenBy(j.notify)
+	woken, err := e.wokenBy(j.notify)
 	if err != nil {
 		return err
 	}
 	if known, ok := c.Reg.Entry(j.name); ok {
-		return j.again(e, c, known, notify)
+		return j.again(e, c, known, woken)
 	}
 	if err := j.unbound(e, c, ""); err != nil {
 		return err
 	}
-	if len(notify) == 0 {
-		notify = e.ownWake(j.runtime)
+	if len(woken) == 0 {
+		woken = e.ownWake(j.runtime)
+	}
+	if err := j.asWorker(woken); err != nil {
+		return err
 	}
 	if program := identity.ProgramOf(j.runtime); len(j.launch) == 0 && program != "" && !j.session { // a command to run is a person's word (design §11)
 		if _, there := e.lookPath(program); there {
@@ -179,7 +186,7 @@ func (j *joining) register(e *Env, c *Change) error {
 	j.entry = registry.Entry{
 		AID: newAID(), Name: j.name, Role: j.role, Runtime: j.runtime, Workspace: j.workspace,
 		InboxPath: filepath.Join(box, spool.Inbox), Transcript: "_inbox_" + j.name + ".md",
-		Notify: notify, Launch: j.launch, Joined: c.now,
+		Notify: woken, Launch: j.launch, Joined: c.now,
 	}
 	if err := c.Reg.Add(j.entry); err != nil {
 		return suggestFree(err, c.Reg, j.name)
@@ -189,10 +196,47 @@ func (j *joining) register(e *Env, c *Change) error {
 	}
 	j.made = true
 	c.Record(journal.Record{Event: journal.Joined, Agent: j.name, AID: j.entry.AID, Detail: map[string]string{
-		"runtime": j.runtime, "workspace": j.workspace, "inbox": j.entry.InboxPath, "notify": strings.Join(notify, " "),
+		"runtime": j.runtime, "workspace": j.workspace, "inbox": j.entry.InboxPath, "notify": strings.Join(woken, " "),
 		"launch": strings.Join(j.launch, " "), "by": j.by(),
 	}})
 	return nil
+}
+
+// asWorker says how the program of a headless worker is started, where nobody
+// did.
+func (j *joining) asWorker(how []string) error {
+	if len(how) == 0 || how[0] != notify.KindACP || len(j.launch) > 0 {
+		return nil
+	}
+	if j.launch = workerLaunch(j.runtime); len(j.launch) == 0 {
+		return usageError("join", "--notify acp wants the program of the worker", "say --launch PROGRAM, and a further --launch for each argument; or --runtime opencode, gemini, qwen or copilot")
+	}
+	return nil
+}
+
+// workerLaunch is how a runtime speaks the Agent Client Protocol, nil if it is
+// not known.
+func workerLaunch(runtime string) []string {
+	switch runtime {
+	case "opencode":
+		return []string{"opencode", "acp"}
+	case "gemini", "qwen", "copilot":
+		return []string{runtime, "--acp"}
+	}
+	return nil
+}
+
+// launchFits changes the launch command with the way of being woken, where it is
+// the one that nobody said.
+func launchFits(r *registry.Entry) {
+	terminal, worker := []string{identity.ProgramOf(r.Runtime)}, workerLaunch(r.Runtime)
+	switch {
+	case worker == nil:
+	case workerOf(*r) && (len(r.Launch) == 0 || slices.Equal(r.Launch, terminal)):
+		r.Launch = worker
+	case !workerOf(*r) && slices.Equal(r.Launch, worker):
+		r.Launch = terminal
+	}
 }
 
 func (j *joining) by() string {
@@ -219,7 +263,7 @@ func makeBox(o *office.Office, e registry.Entry) error {
 }
 
 // again is a join under a name that is taken: by the same agent, it is fine.
-func (j *joining) again(e *Env, c *Change, known registry.Entry, notify []string) error {
+func (j *joining) again(e *Env, c *Change, known registry.Entry, woken []string) error {
 	taken := func(why, hint string) error {
 		return &mail.Error{Op: e.name, Kind: mail.KindConflict, Addr: j.name, Err: errors.New(why), Hint: hint}
 	}
@@ -247,11 +291,13 @@ func (j *joining) again(e *Env, c *Change, known registry.Entry, notify []string
 		r.Workspace = j.workspace
 		setIf(&r.Role, j.role)
 		setIf(&r.Runtime, j.runtime)
-		if len(notify) > 0 {
-			r.Notify = notify
+		if len(woken) > 0 {
+			r.Notify = woken
 		}
 		if len(j.launch) > 0 {
 			r.Launch = j.launch
+		} else if len(woken) > 0 {
+			launchFits(r)
 		}
 	})
 	if err != nil {

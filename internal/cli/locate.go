@@ -103,6 +103,9 @@ func (e *Env) anyHeld(o *office.Office, reg *registry.Registry) bool {
 	return false
 }
 
+// Roll keeps which session speaks as which agent of o.
+func (e *Env) Roll(o *office.Office) identity.Roll { return e.roll(o) }
+
 // roll keeps which session speaks as which agent of o.
 func (e *Env) roll(o *office.Office) identity.Roll {
 	return identity.Roll{User: e.User(), Office: o.Dir, OfficeID: o.Config.ID}

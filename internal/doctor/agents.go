@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/presence"
 	"github.com/postroom/postroom/internal/spool"
 )
@@ -17,7 +18,10 @@ func (x *exam) checkAgents() {
 			continue
 		}
 		x.checkLaunch(b)
-		if b.ok {
+		switch {
+		case len(b.entry.Notify) > 0 && b.entry.Notify[0] == notify.KindACP:
+			x.checkWorker(b)
+		case b.ok:
 			x.checkSession(b)
 		}
 	}
@@ -54,8 +58,42 @@ func (x *exam) checkSession(b *box) {
 	if len(b.entry.Launch) > 0 {
 		f.Fix = "post start " + name
 	}
-	if slices.ContainsFunc(x.names(b.FS, b.Path(spool.Inbox)), func(n string) bool { return !spool.Hidden(n) }) {
+	if x.waits(b) {
 		f.Severity, f.Why = Warning, "mail waits in its inbox, and nothing wakes it until it runs again"
+	}
+	x.add(f)
+}
+
+// waits reports whether mail stands in the inbox.
+func (x *exam) waits(b *box) bool {
+	return b.ok && slices.ContainsFunc(x.names(b.FS, b.Path(spool.Inbox)), func(n string) bool { return !spool.Hidden(n) })
+}
+
+// manyCrashes in a row are no accident.
+const manyCrashes = 3
+
+// checkWorker looks at a headless worker: who keeps it, and whether it runs.
+func (x *exam) checkWorker(b *box) {
+	if x.Host.Worker == nil {
+		return
+	}
+	name, w := b.entry.Name, x.Host.Worker(b.entry.AID)
+	waiting := x.waits(b)
+	f := Finding{Check: "worker", Severity: Note, Where: name, Why: "nothing wakes " + name + " until then"}
+	if waiting {
+		f.Severity, f.Why = Warning, "mail waits in its inbox, and nothing wakes it until then"
+	}
+	switch {
+	case w.Stopped:
+		f.What, f.Fix = "the worker of "+name+" was stopped", "post start "+name
+	case !w.Kept:
+		f.What, f.Fix = "nobody keeps the worker of "+name+": no post serve runs for this office", "post serve"
+	case w.Crashes >= manyCrashes:
+		f.Severity = Warning
+		f.What = "the worker of " + name + " keeps ending, " + count(w.Crashes, "time", "times") + " in a row, at last: " + mail.Neutralise(w.Why, false)
+		f.Why, f.Fix = "it is started again more and more rarely, and its mail waits", "post logs "+name+"; when that is mended: post restart "+name
+	default:
+		return
 	}
 	x.add(f)
 }

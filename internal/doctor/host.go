@@ -35,8 +35,18 @@ type Host struct {
 	Started func(pid int) (start string, ok bool)
 	// Launches says why a program cannot be started from a workspace.
 	Launches func(program, workspace string) error
+	// Worker says how the worker of an agent fares, by the agent's id.
+	Worker func(aid string) WorkerFacts
 	// Tools lists every post on PATH, in the order of PATH.
 	Tools func() []Tool
+}
+
+// WorkerFacts is what is known of a headless worker.
+type WorkerFacts struct {
+	Kept    bool   // a postd serve of this user keeps the workers of the office
+	Stopped bool   // by a person
+	Crashes int    // in a row
+	Why     string // of the last one
 }
 
 // Tool is one copy of post.

@@ -10,6 +10,10 @@ import (
 // the commands that the session runs.
 const SessionEnv = "POSTROOM_SESSION"
 
+// WorkerEnv names the variable that postd serve sets for the program of a
+// headless worker, which it tells of its mail itself: hooks say nothing there.
+const WorkerEnv = "POSTROOM_WORKER"
+
 // A marker is a variable that a runtime sets for what it starts. Variables
 // that people set for a runtime (CODEX_HOME, CLAUDE_CODE_USE_BEDROCK) are none.
 type marker struct {
@@ -45,7 +49,7 @@ func markers() [20]marker { // an array: asked several times by each command, it
 // Markers lists the variables by which a process is known to be an agent's
 // session, or part of one. What starts an agent must not pass its own on.
 func Markers() []string {
-	names := []string{SessionEnv, "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE"}
+	names := []string{SessionEnv, WorkerEnv, "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE"}
 	for _, m := range markers() {
 		names = append(names, m.env)
 	}

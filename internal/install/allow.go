@@ -12,10 +12,10 @@ type allow struct {
 	wish  bool
 }
 
-// mailVerbs are the commands that an agent may run without being asked for
+// MailVerbs are the commands that an agent may run without being asked for
 // permission: those that read and write its own mail, and say who is there.
 // Never a person's command, never post itself (design §12).
-func mailVerbs() []string {
+func MailVerbs() []string {
 	return []string{"inbox", "read", "send", "reply", "done", "wait", "thread", "trace", "owed", "agents", "where", "primer", "help"}
 }
 

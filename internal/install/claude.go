@@ -19,7 +19,7 @@ func claude(scope Scope, p Place, w Wish) []Target {
 		settings, servers, lock = filepath.Join(p.Dir, ".claude", "settings.json"), filepath.Join(p.Dir, ".mcp.json"), ""
 	}
 	rules := []string{}
-	for _, v := range mailVerbs() {
+	for _, v := range MailVerbs() {
 		rules = append(rules, "Bash(post "+v+":*)")
 	}
 	tools := "mcp__" + serverName + "__"

@@ -60,11 +60,7 @@ func (a Postd) Notify(ctx context.Context, agent Agent, p Pointer) (Outcome, err
 		}
 		return Fail(a.kind, agent, "needs postd, which is not installed", hint)
 	}
-	req := request{V: 1, Kind: a.kind, Agent: agent, Pointer: p}
-	if end, ok := ctx.Deadline(); ok {
-		req.BudgetMS = max(1, (time.Until(end) - margin).Milliseconds())
-	}
-	stdin, err := json.Marshal(req)
+	stdin, err := ask(ctx, agent, p)
 	if err != nil {
 		return Fail(a.kind, agent, err.Error(), "")
 	}
@@ -72,16 +68,60 @@ func (a Postd) Notify(ctx context.Context, agent Agent, p Pointer) (Outcome, err
 	if !e.ok {
 		return Fail(a.kind, agent, "postd: "+e.why, e.hint)
 	}
+	return understand(a.kind, agent, e.stdout)
+}
+
+// ask is the request as bytes.
+func ask(ctx context.Context, agent Agent, p Pointer) ([]byte, error) {
+	req := request{V: 1, Kind: agent.Kind(), Agent: agent, Pointer: p}
+	if end, ok := ctx.Deadline(); ok {
+		req.BudgetMS = max(1, (time.Until(end) - margin).Milliseconds())
+	}
+	return json.Marshal(req)
+}
+
+// understand reads a reply.
+func understand(kind string, agent Agent, answer []byte) (Outcome, error) {
 	var r reply
-	if err := json.Unmarshal(bytes.TrimSpace(e.stdout), &r); err != nil || r.V != 1 || !r.State.Known() {
-		return Fail(a.kind, agent, fmt.Sprintf("postd answered %q", line(string(e.stdout), 80)),
+	if err := json.Unmarshal(bytes.TrimSpace(answer), &r); err != nil || r.V != 1 || !r.State.Known() {
+		return Fail(kind, agent, fmt.Sprintf("postd answered %q", line(string(answer), 80)),
 			"install post and postd of the same version")
 	}
-	out := tidy(a.kind, r.Outcome, nil)
+	out := tidy(kind, r.Outcome, nil)
 	if out.State == Failed {
-		return Fail(a.kind, agent, out.Evidence, "")
+		return Fail(kind, agent, out.Evidence, "")
 	}
 	return out, nil
+}
+
+// Caller is a connection to a process that answers with ServeOne.
+type Caller interface {
+	io.ReadWriter
+	CloseWrite() error
+}
+
+// Ask asks another process, over a connection, to wake an agent. It ends when
+// the connection does.
+func Ask(ctx context.Context, agent Agent, p Pointer, to Caller) (Outcome, error) {
+	start := time.Now()
+	req, err := ask(ctx, agent, p)
+	if err != nil {
+		return Fail(agent.Kind(), agent, err.Error(), "")
+	}
+	var answer []byte
+	if _, err = to.Write(req); err == nil {
+		err = to.CloseWrite()
+	}
+	if err == nil {
+		answer, err = io.ReadAll(io.LimitReader(to, maxWire))
+	}
+	switch {
+	case ctx.Err() != nil:
+		return Outcome{Pending, agent.Kind() + ": postd serve has not answered (" + overdue(ctx, start) + ")"}, nil
+	case err != nil:
+		return Fail(agent.Kind(), agent, "postd serve: "+err.Error(), "")
+	}
+	return understand(agent.Kind(), agent, answer)
 }
 
 // ServeOne is the other side, `postd notify KIND`: it reads one request, calls

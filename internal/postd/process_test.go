@@ -20,11 +20,14 @@ import (
 	"github.com/postroom/postroom/internal/cli"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/notify"
+	"github.com/postroom/postroom/internal/notify/acptest"
 	"github.com/postroom/postroom/internal/notify/notifytest"
 )
 
-// TestMain makes the test binary be post and postd when it is called so.
+// TestMain makes the test binary be post, postd and a worker's program when it is
+// called so.
 func TestMain(m *testing.M) {
+	acptest.Main()
 	var table []cli.Command
 	switch filepath.Base(os.Args[0]) {
 	case "post":

@@ -90,10 +90,16 @@ func runServe(ctx context.Context, e *cli.Env, listen string, out outside, log *
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // from here on a signal does what it always does
+	keeper, nudges, err := newKeeper(e, o, log)
+	if err != nil {
+		return err
+	}
+	table := Adapters(e)
+	table[keeper.Kind()] = keeper
 	page := web.New(web.Options{Env: e, Dir: o.Dir, Log: log})
 	defer page.Close()
-	s := serve.Server{Dir: o.Dir, Sys: e.System, Table: Adapters(e), Alive: e.Runs, Speaks: e.Speaks, Program: e.FindPost(), Log: log,
-		Listen: listen, StateDir: e.User().Dir, Sides: sides(e, o, log),
+	s := serve.Server{Dir: o.Dir, Sys: e.System, Table: table, Alive: e.Runs, Speaks: e.Speaks, Program: e.FindPost(), Log: log,
+		Listen: listen, StateDir: e.User().Dir, Sides: append(sides(e, o, log), keeper), Nudges: nudges,
 		Page: page.Handler(), Outside: outer,
 		Ready: func(addr string) { sayServing(e, o, addr) }}
 	return s.Run(ctx)

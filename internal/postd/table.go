@@ -31,5 +31,5 @@ func Commands() []cli.Command {
 
 // Adapters are the ways to wake an agent that postd carries itself.
 func Adapters(e *cli.Env) notify.Table {
-	return notify.NewTable(append(e.LightAdapters(), remote.NewWebhook())...)
+	return notify.NewTable(append(e.LightAdapters(), remote.NewWebhook(), visitor(e))...)
 }

@@ -3,7 +3,7 @@
 //
 // Invariants. It is a hint, never mail: whoever can't read it knows nothing,
 // and nothing is lost. The file is written whole, by the agent's own hooks and
-// MCP server alone, and not synced. What it says is the owner's word: readers
+// MCP server or the keeper of its program alone, and not synced. What it says is the owner's word: readers
 // decide by it when to wake, never whether mail is delivered.
 package presence
 

@@ -97,31 +97,3 @@ func (s *Store) keep(r Record, sp spec, held io.Closer) error {
 	fmt.Fprintf(log, "--- %s: ended: %s\n", stamp(s.Now()), ended)
 	return s.ended(r, ended)
 }
-
-// ended records how the agent ended, unless somebody is stopping it: that
-// process holds the lock and waits for this one.
-func (s *Store) ended(r Record, how string) error {
-	f, err := s.FS.OpenFile(r.AID+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for range 200 {
-		locked, err := f.TryLock()
-		if err != nil {
-			return err
-		}
-		now, ok, err := s.Load(r.AID)
-		if err != nil || !ok || now.Token != r.Token || now.State != Running {
-			return err
-		}
-		if locked {
-			now.State, now.Why, now.At = Ended, how, s.Now().UTC()
-			return s.save(now)
-		}
-		time.Sleep(lockPoll)
-	}
-	return nil // that the process is gone is seen without the record
-}
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

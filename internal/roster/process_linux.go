@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // boot is the id of this boot: pids and starts begin again with it.
@@ -21,6 +23,20 @@ func boot() string {
 // dieWithUs has the system end the agent if its keeper is killed.
 func dieWithUs(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+}
+
+// kept gives a worker a session of its own, and has the system end it if its
+// keeper is killed.
+func kept(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
+	return nil
+}
+
+// awaitExit waits until a child has ended and leaves it to be waited for: until
+// then nobody else gets its number.
+func awaitExit(pid int) {
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
 }
 
 // sessionOf lists the processes of a session.

@@ -16,6 +16,16 @@ func boot() string { return "" }
 // and is found by its own record.
 func dieWithUs(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{} }
 
+// kept gives a worker a session of its own. That its keeper is gone it learns
+// from its standard input, and the next keeper ends it by its record.
+func kept(cmd *exec.Cmd) error {
+	alone(cmd)
+	return nil
+}
+
+// awaitExit: this system has no such call.
+func awaitExit(int) {}
+
 // sessionOf lists the processes of the group that leads a session.
 func sessionOf(sid int) (pids []int) {
 	out, err := exec.Command("ps", "-axo", "pid=,pgid=").Output()

@@ -17,6 +17,10 @@ func boot() string { return "" }
 
 func alone(*exec.Cmd) {}
 
+func kept(*exec.Cmd) error { return errors.ErrUnsupported }
+
+func awaitExit(int) {}
+
 func sessionOf(int) []int { return nil }
 
 func terminate([]int) error { return errors.ErrUnsupported }

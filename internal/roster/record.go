@@ -32,6 +32,7 @@ const (
 const (
 	InTmux   = "tmux"
 	Detached = "detached"
+	Worker   = "worker" // a Keeper talks to it over its standard input and output
 )
 
 // Proc is a process that can't be taken for another one.
@@ -65,6 +66,7 @@ type Record struct {
 	// detached the process of ours that keeps its log. Nil before it reported.
 	Leader  *Proc  `json:"leader,omitempty"`
 	Program *Proc  `json:"program,omitempty"` // detached: the agent
+	Keeper  *Proc  `json:"keeper,omitempty"`  // of a worker: the process that talks to it
 	Pane    *Pane  `json:"pane,omitempty"`
 	Why     string `json:"why,omitempty"` // how it ended, why it failed
 }
@@ -128,6 +130,7 @@ const (
 	specExt   = ".spec" // what is to be started, until its process takes it
 	lockExt   = ".lock" // never removed
 	logExt    = ".log"
+	memoryExt = ".worker" // what a keeper remembers of a worker
 )
 
 // check keeps what is no agent's id from becoming a path.
@@ -245,3 +248,31 @@ func (s *Store) remove(aid, ext string) error {
 	}
 	return nil
 }
+
+// ended records how the agent ended, unless somebody is stopping it: that
+// process holds the lock and waits for this one.
+func (s *Store) ended(r Record, how string) error {
+	f, err := s.FS.OpenFile(r.AID+lockExt, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for range 200 {
+		locked, err := f.TryLock()
+		if err != nil {
+			return err
+		}
+		now, ok, err := s.Load(r.AID)
+		if err != nil || !ok || now.Token != r.Token || now.State != Running {
+			return err
+		}
+		if locked {
+			now.State, now.Why, now.At = Ended, how, s.Now().UTC()
+			return s.save(now)
+		}
+		time.Sleep(lockPoll)
+	}
+	return nil // that the process is gone is seen without the record
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

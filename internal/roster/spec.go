@@ -21,6 +21,7 @@ type Agent struct {
 	Office, OfficeID string
 	Workspace        string
 	Launch           []string // an argument list
+	Worker           bool     // a Keeper starts it
 }
 
 // spec is what the process that becomes the agent is told, in a file that only

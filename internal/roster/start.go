@@ -67,6 +67,11 @@ func (s *Starter) begin(ctx context.Context, a Agent) (token string, known *Stat
 	if err != nil {
 		return "", nil, err
 	}
+	if a.Worker {
+		r := Record{Agent: a.Name, AID: a.AID, Office: a.Office, Token: newToken(), State: Starting, At: s.Now().UTC(),
+			How: Worker, Argv: a.Launch, Dir: a.Workspace}
+		return r.Token, nil, s.save(r) // its keeper looks every moment
+	}
 	if ok && old.Pane != nil && old.Leader != nil {
 		old.Pane.close(ctx, s.Tmux, old.Leader.PID) // the window of a run that ended
 	}

@@ -45,6 +45,8 @@ func (s *Stopper) Stop(ctx context.Context, name, aid string) (st Status, ran bo
 			Hint: "end it in the terminal where it runs"}
 	case st.State == Starting: // its process waits for the lock, and then finds its start called off
 		return st, false, errors.Join(s.remove(aid, specExt), s.finish(ctx, &st, "called off before it ran"))
+	case !st.Alive && st.How == Worker && st.State != Stopped: // its keeper would start it again
+		return st, false, s.finish(ctx, &st, "it did not run")
 	case !st.Alive:
 		return st, false, nil
 	}

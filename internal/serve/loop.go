@@ -73,9 +73,22 @@ func (r *run) loop(ctx context.Context, ready func()) error {
 			r.todo.all = true
 		case <-r.wakes.evidence:
 			r.flush()
+		case n := <-r.Nudges:
+			r.nudged(ctx, n)
 		}
 	}
 	return nil
+}
+
+// nudged has an agent woken if mail waits for it.
+func (r *run) nudged(ctx context.Context, n Nudge) {
+	reg, err := r.office.Book()
+	if err != nil {
+		return // the pass says what is wrong, and retries see to the mail
+	}
+	if e, ok := reg.EntryByAID(n.AID); ok && dispatch.NeedsWaking(e) {
+		r.wakes.wake(ctx, r.dispatch, e, n.Again)
+	}
 }
 
 // fullShare bounds the passes over all to a part of one processor, and of the
@@ -179,7 +192,7 @@ func (r *run) after(ctx context.Context, opt router.Options, rep router.Report, 
 	d := r.dispatch
 	for _, e := range rep.Wake {
 		if dispatch.NeedsWaking(e) {
-			r.wakes.wake(ctx, d, e)
+			r.wakes.wake(ctx, d, e, false)
 		}
 	}
 	if opt.All {

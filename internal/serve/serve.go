@@ -44,12 +44,22 @@ type Server struct {
 	Ready func(addr string)
 	// Sides run beside the router until ctx ends: the audit, later the links.
 	Sides []Side
+	// Nudges ask for one agent's mail to be looked at: it can be woken now. May be
+	// nil.
+	Nudges <-chan Nudge
 
 	// Rescan is how often mailboxes are looked at whatever the file events say
 	// (0: 500 ms); Full is how often a pass runs whatever the look says (0: 5 s).
 	Rescan, Full time.Duration
 
 	noEvents bool // for tests: as on a system without file events
+}
+
+// Nudge names an agent that can be woken now. Again has all of its unread mail
+// announced anew: what it was told last may be lost with the session.
+type Nudge struct {
+	AID   string
+	Again bool
 }
 
 // Side is something that runs beside the router.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/postroom/postroom/internal/dispatch"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/registry"
 )
 
@@ -20,18 +21,23 @@ type wakes struct {
 	wg       sync.WaitGroup
 	mu       sync.Mutex
 	busy     map[string]bool // by aid: under way; true: once more
+	anew     map[string]bool // by aid: the next time, also what was announced before
 	retrying bool
 }
 
 func newWakes(log *slog.Logger) *wakes {
-	return &wakes{log: log, evidence: make(chan struct{}, 1), busy: map[string]bool{}}
+	return &wakes{log: log, evidence: make(chan struct{}, 1), busy: map[string]bool{}, anew: map[string]bool{}}
 }
 
 // wake wakes one agent and returns at once. The attempt is given its full time
-// even when ctx ends, but it is not followed by another.
-func (w *wakes) wake(ctx context.Context, d *dispatch.Dispatcher, e registry.Entry) {
+// even when ctx ends, but it is not followed by another. again announces what was
+// announced before, too.
+func (w *wakes) wake(ctx context.Context, d *dispatch.Dispatcher, e registry.Entry, again bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if again {
+		w.anew[e.AID] = true
+	}
 	if _, under := w.busy[e.AID]; under {
 		w.busy[e.AID] = true
 		return
@@ -39,6 +45,9 @@ func (w *wakes) wake(ctx context.Context, d *dispatch.Dispatcher, e registry.Ent
 	w.busy[e.AID] = false
 	w.wg.Go(func() {
 		for {
+			if w.wholly(e.AID) {
+				w.logWoken(d.Renotify(context.WithoutCancel(ctx), e))
+			}
 			for _, woken := range d.WakeUnrecorded(context.WithoutCancel(ctx), []registry.Entry{e}) {
 				w.logWoken(woken)
 			}
@@ -48,6 +57,15 @@ func (w *wakes) wake(ctx context.Context, d *dispatch.Dispatcher, e registry.Ent
 			}
 		}
 	})
+}
+
+// wholly reports, once, whether an agent is to be told of everything anew.
+func (w *wakes) wholly(aid string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	anew := w.anew[aid]
+	delete(w.anew, aid)
+	return anew
 }
 
 // more ends an agent's turn, or says that there is another.
@@ -101,7 +119,10 @@ func (w *wakes) finish() { w.wg.Wait() }
 
 func (w *wakes) logWoken(woken dispatch.Woken) {
 	args := []any{"agent", woken.Agent, "adapter", woken.Kind, "state", string(woken.Outcome.State), "evidence", woken.Outcome.Evidence}
-	if woken.Surfaced() {
+	switch {
+	case woken.Err == nil && woken.Outcome.State == notify.NotNeeded:
+		return
+	case woken.Surfaced():
 		w.log.Info("woken", args...)
 		return
 	}
