@@ -25,10 +25,10 @@ exec:PROGRAM[ --notify :ARG]…
 webhook:URL
            posts to a URL (needs postd).
 acp[:allow=KIND]
-           a headless worker: postd serve keeps one program that speaks the Agent
-           Client Protocol, and gives it a prompt. Permissions are refused but for
-           the mail verbs, and for kinds of tools that a person allowed (read,
-           edit, search, fetch, execute, …). Needs postd serve.
+           a headless worker: postd serve keeps one program that speaks the
+           Agent Client Protocol, and gives it a prompt. Permissions are refused
+           but for the mail verbs, and for kinds of tools that a person allowed:
+           read, edit, search, fetch, execute, …
 none       nothing: the agent looks for its mail by itself.
 
 One wake is under way at a time, for all the mail that waits. Nothing is sent

@@ -81,26 +81,35 @@ func or(d, other time.Duration) time.Duration {
 // Name is the key in /healthz.
 func (k *Keeper) Name() string { return "workers" }
 
+// restful is how much more rarely an office without workers is looked at.
+const restful = 4
+
 // Run keeps the workers until ctx ends; then it ends them.
 func (k *Keeper) Run(ctx context.Context) {
 	var beside sync.WaitGroup
-	shut := k.open(ctx, &beside)
+	shut := func() {}
 	defer beside.Wait()
-	defer shut()
+	defer func() { shut() }()
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for ctx.Err() == nil {
-		k.look(inner, &beside)
-		wait(ctx, k.tick())
+	for opened := false; ctx.Err() == nil; {
+		pause := k.tick()
+		switch any := k.look(inner, &beside); {
+		case any && !opened:
+			shut, opened = k.open(ctx, &beside), true
+		case !any && !opened:
+			pause *= restful
+		}
+		wait(ctx, pause)
 	}
 }
 
-// look compares the workers with what is registered.
-func (k *Keeper) look(ctx context.Context, beside *sync.WaitGroup) {
+// look compares the workers with what is registered; any says that some are.
+func (k *Keeper) look(ctx context.Context, beside *sync.WaitGroup) (any bool) {
 	agents, err := k.Desk.Workers()
 	if err != nil {
 		k.trouble(err.Error()) // those that run go on
-		return
+		return false
 	}
 	k.trouble("")
 	k.mu.Lock()
@@ -108,23 +117,12 @@ func (k *Keeper) look(ctx context.Context, beside *sync.WaitGroup) {
 	if k.workers == nil {
 		k.workers = map[string]*worker{}
 	}
-	k.list = map[string]Agent{}
+	k.list = make(map[string]Agent, len(agents))
 	for _, a := range agents {
 		k.list[a.AID] = a
-		w, there := k.workers[a.AID]
-		switch {
-		case there && w.quit == nil: // being ended; it is started anew by a later look
-			if isClosed(w.done) {
-				delete(k.workers, a.AID)
-			}
-		case there:
-			w.mu.Lock()
-			if !w.stale && !w.agent.same(a) {
-				w.stale = true
-				w.news()
-			}
-			w.mu.Unlock()
-		default:
+		if w, there := k.workers[a.AID]; there && w.quit != nil {
+			w.compare(a)
+		} else if !there { // one that is being ended is begun anew by a later look
 			w := newWorker(k, a)
 			own, quit := context.WithCancel(ctx)
 			w.quit = quit
@@ -133,16 +131,24 @@ func (k *Keeper) look(ctx context.Context, beside *sync.WaitGroup) {
 		}
 	}
 	for aid, w := range k.workers {
-		if _, known := k.list[aid]; known {
-			continue
-		}
-		if w.quit != nil {
+		if _, known := k.list[aid]; !known && w.quit != nil {
 			w.quit()
 			w.quit = nil
 		}
-		if isClosed(w.done) {
+		if w.quit == nil && isClosed(w.done) {
 			delete(k.workers, aid)
 		}
+	}
+	return len(agents) > 0
+}
+
+// compare notes that what is registered is not what runs.
+func (w *worker) compare(a Agent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stale && !w.agent.same(a) {
+		w.stale = true
+		w.news()
 	}
 }
 
