@@ -59,8 +59,12 @@ func (e *Env) FindPost() string {
 }
 
 // Looker looks at an office's agents as this user can.
-func (e *Env) Looker(o *office.Office) (*standing.Looker, error) {
-	return standing.NewLooker(o, standing.View{Procs: e.Procs, Live: e.Live, RosterDir: e.rosterDir(o)})
+func (e *Env) Looker(o *office.Office) (*standing.Looker, error) { return e.LookerWith(o, nil) }
+
+// LookerWith is Looker for who looks again and again: memo keeps what did not
+// change between.
+func (e *Env) LookerWith(o *office.Office, memo *standing.Memo) (*standing.Looker, error) {
+	return standing.NewLooker(o, standing.View{Procs: e.Procs, Live: e.Live, RosterDir: e.rosterDir(o), Memo: memo})
 }
 
 // Doctor examines the office in dir as this user can.

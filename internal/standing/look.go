@@ -17,7 +17,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/identity"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -88,16 +87,17 @@ type View struct {
 	Procs     identity.ProcessTree // of sessions; nil: the system cannot tell
 	Live      identity.ProcessTree // of what the roster started
 	RosterDir string
+	Memo      *Memo // nil: nothing is remembered
 }
 
 // NewLooker returns one for the office as it is now: it is cheap, so ask anew
 // rather than keep it.
 func NewLooker(o *office.Office, v View) (*Looker, error) {
-	owed, err := debt.Load(o.FS)
+	debts, err := v.Memo.Debts(o)
 	if err != nil {
 		return nil, err
 	}
-	x := &Looker{office: o, procs: v.Procs, debts: owed.Open(o.Settings()), wakes: &notify.Arbiter{FS: o.FS}}
+	x := &Looker{office: o, procs: v.Procs, debts: debts, memo: v.Memo, wakes: &notify.Arbiter{FS: o.FS}}
 	if x.blind = Sandboxed(o); !x.blind {
 		x.store, _ = roster.Look(v.RosterDir, v.Live, o.Sys.Now)
 	}

@@ -4,23 +4,58 @@ import (
 	"sync"
 	"time"
 
+	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/mailbox"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
-// Memo remembers what was unread, for who looks at agents again and again: a
-// mailbox is counted anew when it is not as it was. Any goroutine may use it.
-// The zero Memo is empty.
+// Memo remembers what was unread and what is owed, for who looks at agents again
+// and again: a mailbox or the ledger is read anew when it is not as it was. Any
+// goroutine may use it. The zero Memo is empty.
 type Memo struct {
 	mu    sync.Mutex
 	boxes map[string]tally // by aid
+
+	debts  []policy.Debt
+	ledger fileState // of which debts are
 }
 
-// Remember makes the Looker use m, and returns it.
-func (x *Looker) Remember(m *Memo) *Looker {
-	x.memo = m
-	return x
+// Debts lists what is owed in the office, the earliest due first. The list is
+// everybody's: it is not to be changed.
+func (m *Memo) Debts(o *office.Office) ([]policy.Debt, error) {
+	if m == nil {
+		book, err := debt.Load(o.FS)
+		return book.Open(o.Settings()), err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, ok := fileStateOf(o.FS, debt.Ledger)
+	if ok && m.ledger == now {
+		return m.debts, nil
+	}
+	book, err := debt.Load(o.FS)
+	if err != nil {
+		return nil, err
+	}
+	// What is appended makes the file longer, so unlike a directory it never looks
+	// as it did.
+	m.debts, m.ledger = book.Open(o.Settings()), now
+	return m.debts, nil
+}
+
+func fileStateOf(fsys vfs.FS, name string) (fileState, bool) {
+	fi, err := fsys.Lstat(name)
+	if err != nil {
+		return fileState{}, false
+	}
+	sys, ok := fi.Sys().(vfs.Sys)
+	if !ok || sys.Changed.IsZero() {
+		return fileState{}, false
+	}
+	return fileState{sys.Changed, fi.Size(), sys.Dev, sys.Ino}, true
 }
 
 // tally is what a mailbox in one state holds unread.
@@ -86,18 +121,14 @@ func count(box *mailbox.Mailbox) (t tally, err error) {
 func stateOf(b spool.Box) (state [3]fileState, sure bool) {
 	now := time.Now()
 	for i, name := range []string{spool.Inbox, spool.Done, spool.Receipts} {
-		fi, err := b.FS.Lstat(b.Path(name))
-		if err != nil {
-			if name != spool.Receipts {
-				return state, false
-			}
-			continue // it never read anything
-		}
-		sys, ok := fi.Sys().(vfs.Sys)
-		if !ok || sys.Changed.IsZero() || now.Sub(sys.Changed) < atRest {
+		is, ok := fileStateOf(b.FS, b.Path(name))
+		if ok && now.Sub(is.changed) < atRest {
 			return state, false
 		}
-		state[i] = fileState{sys.Changed, fi.Size(), sys.Dev, sys.Ino}
+		if !ok && name != spool.Receipts { // it may never have read anything
+			return state, false
+		}
+		state[i] = is
 	}
 	return state, true
 }

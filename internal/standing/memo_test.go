@@ -21,7 +21,7 @@ func TestMemo(t *testing.T) {
 	look := func() Agent {
 		t.Helper()
 		o := d.Office()
-		x, err := NewLooker(o, View{RosterDir: d.Root, Live: nil})
+		x, err := NewLooker(o, View{RosterDir: d.Root, Memo: &memo})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestMemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, _ := reg.Entry("bob")
-		return x.Remember(&memo).Look(context.Background(), e)
+		return x.Look(context.Background(), e)
 	}
 	if v := look(); v.Unread != 1 || v.Oldest == nil || !v.Oldest.Equal(first.Time()) {
 		t.Errorf("%+v", v)
@@ -78,5 +78,48 @@ func TestMemo(t *testing.T) {
 	}
 	if v := look(); v.Problem == "" {
 		t.Errorf("without an inbox: %+v", v)
+	}
+}
+
+// What is owed is read from the ledger when that is another one, and else not.
+func TestMemoOfDebts(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewRealDesk(t, "ann", "bob")
+	var memo Memo
+	owed := func() int {
+		t.Helper()
+		list, err := memo.Debts(d.Office())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if n := owed(); n != 0 {
+		t.Errorf("%d without a ledger", n)
+	}
+	id := d.Mail("ann", "bob", mail.Request, "one", "…")
+	if n := owed(); n != 1 {
+		t.Errorf("%d after a request", n)
+	}
+	memo.debts = append(memo.debts, memo.debts[0]) // so that it shows whether it is used
+	if n := owed(); n != 2 {
+		t.Errorf("with nothing changed it reads %d", n)
+	}
+	box := d.Box("bob")
+	draft, err := box.ReplyDraft(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	draft.Act = mail.Done
+	if _, err := box.Send(draft); err != nil {
+		t.Fatal(err)
+	}
+	d.Pass()
+	if n := owed(); n != 0 {
+		t.Errorf("%d after the answer", n)
+	}
+	var none *Memo
+	if list, err := none.Debts(d.Office()); err != nil || len(list) != 0 {
+		t.Error(list, err)
 	}
 }

@@ -71,18 +71,18 @@ func (s *Site) viewAgent(r *http.Request, o *office.Office) (agentView, error) {
 	if err != nil {
 		return agentView{}, err
 	}
-	x, err := s.Env.Looker(o)
+	x, err := s.Env.LookerWith(o, &s.behind.memo)
 	if err != nil {
 		return agentView{}, err
 	}
-	a := x.Remember(&s.behind.memo).Look(r.Context(), e)
+	a := x.Look(r.Context(), e)
 	v := agentView{agentRow: rowOf(a, s.Env.Getenv("HOME")), Facts: factsOf(a, o.Sys.Now()), Commands: commandsOf(a, s.flag())}
 	if box, err := mailbox.Open(o, e.Name); err != nil {
 		v.complain(err)
-	} else {
+	} else if a.Problem == "" {
 		v.look(box)
 	}
-	owed, err := debtsOf(o, func(d policy.Debt) bool { return d.Debtor == e.AID || d.Creditor == e.AID })
+	owed, err := s.debtsOf(o, func(d policy.Debt) bool { return d.Debtor == e.AID || d.Creditor == e.AID })
 	if err != nil {
 		v.complain(err)
 	}

@@ -73,7 +73,7 @@ func (s *Site) archived(o *office.Office, r *http.Request, wanted bool) (b bygon
 	if err != nil {
 		return b, err
 	}
-	x, err := s.Env.Looker(o)
+	x, err := s.Env.LookerWith(o, &s.behind.memo)
 	if err != nil {
 		return b, err
 	}
@@ -82,7 +82,7 @@ func (s *Site) archived(o *office.Office, r *http.Request, wanted bool) (b bygon
 			continue
 		}
 		if b.n++; wanted {
-			b.list = append(b.list, x.Remember(&s.behind.memo).Look(r.Context(), e))
+			b.list = append(b.list, x.Look(r.Context(), e))
 		}
 	}
 	return b, nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
@@ -57,7 +56,7 @@ func (s *Site) debts(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	all, err := debtsOf(o, nil)
+	all, err := s.debtsOf(o, func(policy.Debt) bool { return true })
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -85,15 +84,12 @@ func (s *Site) debts(w http.ResponseWriter, r *http.Request) {
 }
 
 // debtsOf lists the open debts that are wanted, the earliest due first.
-func debtsOf(o *office.Office, wanted func(policy.Debt) bool) ([]policy.Debt, error) {
-	book, err := debt.Load(o.FS)
+func (s *Site) debtsOf(o *office.Office, wanted func(policy.Debt) bool) ([]policy.Debt, error) {
+	all, err := s.behind.memo.Debts(o)
 	if err != nil {
 		return nil, err
 	}
-	list := book.Open(o.Settings())
-	if wanted != nil {
-		list = slices.DeleteFunc(list, func(d policy.Debt) bool { return !wanted(d) })
-	}
+	list := slices.DeleteFunc(slices.Clone(all), func(d policy.Debt) bool { return !wanted(d) })
 	slices.SortFunc(list, func(a, b policy.Debt) int { return strings.Compare(cursorOf(a), cursorOf(b)) })
 	return list, nil
 }

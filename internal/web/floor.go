@@ -115,11 +115,10 @@ func (s *Site) standing(ctx context.Context, o *office.Office) ([]standing.Agent
 		if err != nil {
 			return nil, err
 		}
-		x, err := s.Env.Looker(o)
+		x, err := s.Env.LookerWith(o, &s.behind.memo)
 		if err != nil {
 			return nil, err
 		}
-		x.Remember(&s.behind.memo)
 		var list []standing.Agent
 		for e := range book.All() {
 			if !e.Archived {

@@ -43,7 +43,7 @@ func TestDesksOf(t *testing.T) {
 		{"dim", "down", ""},
 		{"bad", "down", "its session ended 3h ago"},
 		{"good", "idle", "waking it fails: no such pane"},
-		{"dim", "not seen yet", "read mailbox fay: gone"},
+		{"bad", "not seen yet", "read mailbox fay: gone"},
 	} {
 		d := desks[i]
 		if d.Presence.Tone != want.tone || d.Presence.Word != want.word || d.Note != want.note {

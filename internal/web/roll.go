@@ -19,9 +19,9 @@ type roll struct {
 }
 
 const (
-	spare = 9 // a tenth of the time, at most, goes into looking
+	spare = 3 // a quarter of the time, at most, goes into looking
 	// patient is how long a question waits for that.
-	patient = time.Second
+	patient = 500 * time.Millisecond
 )
 
 func (c *roll) call(ctx context.Context, look func() ([]standing.Agent, error)) ([]standing.Agent, error) {
@@ -70,6 +70,9 @@ func presenceOf(a standing.Agent) presenceView {
 		if a.Unread > 0 || a.Owes > 0 {
 			v.Tone = "bad"
 		}
+	}
+	if a.Problem != "" {
+		v.Tone = "bad"
 	}
 	return v
 }

@@ -51,7 +51,8 @@
     const st = state.get(el) || {};
     state.set(el, st);
     if (st.timer) return;
-    st.timer = setTimeout(() => { st.timer = 0; if (el.isConnected) refresh(el); }, 80);
+    const wait = performance.now() - (st.at || -1e9) > 400 ? 15 : 80; // at once after a quiet moment
+    st.timer = setTimeout(() => { st.timer = 0; st.at = performance.now(); if (el.isConnected) refresh(el); }, wait);
   }
   function happened(name, detail) {
     for (const el of $$('[data-live]')) if (el.dataset.live.split(' ').includes(name)) soon(el);
@@ -61,6 +62,7 @@
   let source, wait = 500, was = false, after = document.body.dataset.after || '';
   function everything() { for (const el of $$('[data-live]')) soon(el); }
   function connect() {
+    if (source) source.close();
     source = new EventSource('/live' + (after ? '?after=' + after : ''));
     const note = $('[data-live-state]');
     source.onopen = () => {
@@ -72,7 +74,7 @@
     source.onerror = () => {
       if (note && was) note.hidden = false;
       source.close(); // its own retry gives up on some answers; ours does not
-      setTimeout(connect, wait);
+      setTimeout(() => { if (!resting) connect(); }, wait);
       wait = Math.min(wait * 2, 10000);
     };
     for (const name of ['journal', 'approvals', 'presence', 'debts', 'health', 'reset', 'beat'])
@@ -85,6 +87,23 @@
         happened(name, d);
       });
   }
+  // The tab says how many wait, also while it is not looked at.
+  document.addEventListener('postroom:replaced', e => {
+    if (!e.target.matches('.count')) return;
+    const b = $('b', e.target);
+    document.title = (b ? '(' + b.textContent + ') ' : '') + document.title.replace(/^\(\d+\) /, '');
+  });
+
+  // A browser has few connections to one server: of the tabs that nobody looks
+  // at, one stays connected.
+  let resting = false, keeper = false, rest = 0;
+  document.addEventListener('visibilitychange', () => {
+    clearTimeout(rest);
+    if (document.hidden) rest = setTimeout(() => { if (!keeper && source) { resting = true; source.close(); } }, 60000);
+    else if (resting) { resting = false; connect(); }
+  });
+  if (navigator.locks) navigator.locks.request('postroom-live', () => { keeper = true; return new Promise(() => {}); });
+
   addEventListener('pagehide', () => source && source.close());
   addEventListener('pageshow', e => { if (e.persisted) connect(); });
   if (window.EventSource) connect();
