@@ -5,7 +5,6 @@ import (
 	"flag"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,7 +123,7 @@ func readBodyFile(e *Env, name string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(e.Dir, path)
 	}
-	f, err := os.Open(path)
+	f, err := openToRead(path)
 	if err != nil {
 		return "", bodyError(name, err)
 	}

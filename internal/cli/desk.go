@@ -64,7 +64,8 @@ func (e *Env) openAnyDesk() (d *desk, nobody bool, err error) {
 func (d *desk) dispatcher() *dispatch.Dispatcher { return d.e.dispatcher(d.Office) }
 
 func (e *Env) dispatcher(o *office.Office) *dispatch.Dispatcher {
-	d := dispatch.New(o, e.adapters(), e.program())
+	d := dispatch.New(o, nil, "")
+	d.Ready = func(d *dispatch.Dispatcher) { d.Table, d.Program = e.adapters(), e.program() }
 	d.Alive, d.Speaks = e.Runs, e.Speaks
 	return d
 }

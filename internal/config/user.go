@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/plain"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -107,8 +108,20 @@ func (u User) read(kind, key string) (Binding, bool) {
 	if err != nil {
 		return Binding{}, false
 	}
-	var b Binding
-	if json.Unmarshal(data, &b) != nil || b.Office == "" {
+	b, ok := parseBinding(data)
+	if !ok && json.Unmarshal(data, &b) != nil || b.Office == "" {
+		return Binding{}, false
+	}
+	return b, true
+}
+
+// parseBinding reads what bind wrote, if it is plain.
+func parseBinding(data []byte) (Binding, bool) {
+	c := plain.Cutter{Rest: string(data)}
+	c.Must(`{"office":"`)
+	b := Binding{Office: c.Text(), Agent: c.Some(`,"agent":"`), Name: c.Some(`,"name":"`)}
+	c.Must("}\n")
+	if c.Bad || c.Rest != "" {
 		return Binding{}, false
 	}
 	return b, true

@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/postroom/postroom/internal/plain"
 	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/vfs"
 )
@@ -58,17 +59,63 @@ func LoadHint(fsys vfs.FS, bootID string) (h Hint, ok bool) {
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxHint))
-	if err != nil || json.Unmarshal(b, &h) != nil || h.Wall.IsZero() || h.BootID != bootID {
+	if err != nil {
+		return Hint{}, false
+	}
+	h, ok = parseHint(b)
+	if !ok && json.Unmarshal(b, &h) != nil || h.Wall.IsZero() || h.BootID != bootID {
 		return Hint{}, false
 	}
 	return h, true
+}
+
+// parseHint reads what SaveHint wrote.
+func parseHint(b []byte) (h Hint, ok bool) {
+	c := plain.Cutter{Rest: string(b)}
+	c.Must("{")
+	at := func(key string, to *time.Time) {
+		if c.After(key) {
+			c.Bad = to.UnmarshalText([]byte(c.Text())) != nil || c.Bad
+			c.After(",")
+		}
+	}
+	at(`"next":"`, &h.Next)
+	at(`"wall":"`, &h.Wall)
+	c.Must(`"boot_id":"`)
+	h.BootID = c.Text()
+	c.Must(`,"mono":`)
+	h.Mono = time.Duration(c.Number())
+	c.Must("}\n")
+	if c.Bad || c.Rest != "" {
+		return Hint{}, false
+	}
+	return h, true
+}
+
+// line is what SaveHint writes.
+func (h Hint) line() ([]byte, error) {
+	var w plain.Writer
+	w.Raw("{")
+	if !h.Next.IsZero() {
+		w.Text(`"next":`, h.Next.Format(time.RFC3339Nano))
+		w.Raw(",")
+	}
+	w.Text(`"wall":`, h.Wall.Format(time.RFC3339Nano))
+	w.Text(`,"boot_id":`, h.BootID)
+	w.Number(`,"mono":`, int64(h.Mono))
+	w.Raw("}\n")
+	if !w.Bad {
+		return w.Bytes, nil
+	}
+	b, err := json.Marshal(h)
+	return append(b, '\n'), err
 }
 
 // SaveHint replaces the hint, without a sync. After an error the old hint may
 // be too late: call DropHint, so that the next pass reads the ledger.
 func SaveHint(fsys vfs.FS, h Hint) error {
 	h.Next, h.Wall = h.Next.UTC(), h.Wall.UTC()
-	b, err := json.Marshal(h)
+	b, err := h.line()
 	if err != nil {
 		return storeError("save", fsys, hintName, err)
 	}
@@ -77,7 +124,7 @@ func SaveHint(fsys vfs.FS, h Hint) error {
 	if err != nil {
 		return storeError("save", fsys, hintName, err)
 	}
-	_, err = f.Write(append(b, '\n'))
+	_, err = f.Write(b)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

@@ -33,6 +33,9 @@ type Dispatcher struct {
 	Table  notify.Table
 	// Program is what a wake tells the agent to run: "post", or its path.
 	Program string
+	// Ready sets Table and Program when somebody is to be woken; nil: they are
+	// set. Most mail wakes nobody.
+	Ready func(*Dispatcher)
 	// Alive reports whether a process that began at start still runs; nil if
 	// that cannot be told here.
 	Alive func(pid int, start string) bool
@@ -40,6 +43,7 @@ type Dispatcher struct {
 	// state says; nil if that says nothing. A mailbox says what its owner likes.
 	Speaks func(aid, runtime, session string) bool
 
+	ready    sync.Once
 	mu       sync.Mutex
 	attempts []notify.Attempt
 	left     bool // others left attempts on disk
@@ -118,9 +122,8 @@ func (d *Dispatcher) Deliver(ctx context.Context, author office.Author, msgs []*
 			}
 		}
 	}
-	arbiter := d.arbiter()
-	arbiter.Patient = true // somebody waits for the answer
-	woken := d.wake(context.WithoutCancel(ctx), arbiter, wake)
+	patient := true // somebody waits for the answer
+	woken := d.wake(context.WithoutCancel(ctx), patient, wake)
 	d.Flush()
 	return results, woken, err
 }
@@ -160,10 +163,10 @@ func (d *Dispatcher) Wake(ctx context.Context, agents []registry.Entry) []Woken 
 
 // WakeUnrecorded is Wake for who calls Flush himself, for many at once.
 func (d *Dispatcher) WakeUnrecorded(ctx context.Context, agents []registry.Entry) []Woken {
-	return d.wake(ctx, d.arbiter(), agents)
+	return d.wake(ctx, false, agents)
 }
 
-func (d *Dispatcher) wake(ctx context.Context, arbiter *notify.Arbiter, agents []registry.Entry) []Woken {
+func (d *Dispatcher) wake(ctx context.Context, patient bool, agents []registry.Entry) []Woken {
 	var out []Woken
 	var wg sync.WaitGroup
 	for _, e := range agents {
@@ -171,6 +174,11 @@ func (d *Dispatcher) wake(ctx context.Context, arbiter *notify.Arbiter, agents [
 			out = append(out, Woken{Agent: e.Name, AID: e.AID, Kind: e.Notify[0]})
 		}
 	}
+	if len(out) == 0 {
+		return nil
+	}
+	arbiter := d.arbiter()
+	arbiter.Patient = patient
 	err := d.Office.CheckWritable()
 	for i := range out {
 		if err != nil {
@@ -206,6 +214,9 @@ func refused(err error) notify.Outcome {
 }
 
 func (d *Dispatcher) arbiter() *notify.Arbiter {
+	if d.Ready != nil {
+		d.ready.Do(func() { d.Ready(d) })
+	}
 	return &notify.Arbiter{FS: d.Office.FS, Office: d.Office.Dir, OfficeID: d.Office.Config.ID, Table: d.Table,
 		Program: d.Program, Budget: Budget, Record: d.record, Session: d.session}
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,8 +18,20 @@ func FuzzLine(f *testing.F) {
 	f.Add([]byte(`{"n":2,"at":"2026-05-30T14:03:11Z","event":"transcript","file":"_inbox_a.md","offset":7,"length":9,"detail":{"a":"b"},"more":1,"prev":"00"}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		r, err := parseLine(line)
+		var want Record
+		if slow := json.Unmarshal(line, &want); (slow == nil && want.N > 0 && want.Event != "" && !want.At.IsZero()) != (err == nil) {
+			t.Fatalf("%q: %v, as JSON %v", line, err, slow)
+		}
 		if err != nil {
 			return
+		}
+		if !reflect.DeepEqual(r, want) {
+			t.Fatalf("%q\n%+v, as JSON\n%+v", line, r, want)
+		}
+		if fast, ok := appendPlain(nil, &r); ok {
+			if slow, _, _ := appendAny(nil, &r); !bytes.Equal(fast, slow) {
+				t.Fatalf("%s\n%s", fast, slow)
+			}
 		}
 		once, hash, err := appendLine(nil, &r)
 		if err != nil {

@@ -65,6 +65,14 @@ type Record struct {
 
 // appendLine appends r as one JSON line and returns the line's hash.
 func appendLine(dst []byte, r *Record) ([]byte, string, error) {
+	if all, ok := appendPlain(dst, r); ok {
+		return all, hashLine(all[len(dst) : len(all)-1]), nil
+	}
+	return appendAny(dst, r)
+}
+
+// appendAny is appendLine for whatever text a record holds.
+func appendAny(dst []byte, r *Record) ([]byte, string, error) {
 	buf := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
@@ -83,9 +91,12 @@ func hashLine(line []byte) string {
 // parseLine reads one line without its line feed. It accepts records of newer
 // versions, whose other fields it passes over.
 func parseLine(line []byte) (Record, error) {
-	var r Record
-	if err := json.Unmarshal(line, &r); err != nil {
-		return r, err
+	r, ok := parsePlain(line)
+	if !ok {
+		r = Record{}
+		if err := json.Unmarshal(line, &r); err != nil {
+			return r, err
+		}
 	}
 	if r.N == 0 || r.Event == "" || r.At.IsZero() {
 		return r, errors.New("not a record")

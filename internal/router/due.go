@@ -10,6 +10,9 @@ import (
 	"github.com/postroom/postroom/internal/policy"
 )
 
+// hintAge is how old the hint's clocks may grow before they are written anew.
+const hintAge = 30 * time.Second
+
 // overdue reminds and escalates what is owed too long. Due times are absolute;
 // a jump of the wall clock moves them (design §7, debts). Nearly always one
 // look at the hint is enough.
@@ -19,7 +22,7 @@ func (p *pass) overdue() error {
 		return err
 	}
 	if known && !hint.Due(p.now) {
-		if p.now.Sub(hint.Wall) < time.Second {
+		if p.now.Sub(hint.Wall) < hintAge {
 			return nil
 		}
 		return debt.SaveHint(p.o.FS, debt.Hint{Next: hint.Next, Wall: p.now, BootID: p.boot, Mono: p.up})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/plain"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -82,14 +83,28 @@ func stillNamed(fsys vfs.FS, f vfs.File) (bool, error) {
 }
 
 func (l *Lease) sign(h Holder) {
-	data, err := json.Marshal(h)
+	data, err := h.line()
 	if err != nil {
 		return
 	}
-	data = append(data, '\n')
 	if _, err := l.file.WriteAt(data, 0); err == nil {
 		l.file.Truncate(int64(len(data))) // for people only; a torn line harms nobody
 	}
+}
+
+// line is what the lease file says.
+func (h Holder) line() ([]byte, error) {
+	var w plain.Writer
+	w.Number(`{"pid":`, int64(h.PID))
+	w.Text(`,"host":`, h.Host)
+	w.Text(`,"since":`, h.Since.Format(time.RFC3339Nano))
+	w.Text(`,"version":`, h.Version)
+	w.Raw("}\n")
+	if !w.Bad {
+		return w.Bytes, nil
+	}
+	data, err := json.Marshal(h)
+	return append(data, '\n'), err
 }
 
 // Release gives the role back.

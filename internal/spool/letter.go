@@ -44,9 +44,7 @@ func (b Box) Unchanged(d Draft) bool {
 // outbox any more; a router may have taken it from there meanwhile, so look
 // before saying that nothing was sent. The caller holds the mailbox lock.
 func (b Box) StoreAll(letters []*Letter, batch *Batch) {
-	if len(letters) > 1 {
-		defer vfs.Hold(b.FS)()
-	}
+	defer vfs.Hold(b.FS)()
 	b.writeAll(letters, batch.Parallel)
 	b.linkKept(letters, batch)
 	for _, l := range letters {
