@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/office"
 )
 
 // Outside is the page for other machines. TLS is a must.
@@ -38,14 +39,28 @@ func (d *doors) close() {
 	}
 }
 
-func (s *Server) doors() (*doors, error) {
-	l, err := listen(s.Listen)
+// reopen opens the doors where they were when the office was last served, if the
+// system may choose the port: a page that is open finds them again. Where somebody
+// else is there now, it is another port.
+func (s *Server) reopen(o *office.Office) (*doors, error) {
+	host, port, _ := net.SplitHostPort(s.Listen)
+	was, ok := ReadRunning(o.FS)
+	if wasHost, _, err := net.SplitHostPort(was.Addr); ok && err == nil && s.Page != nil && port == "0" && wasHost == host && was.Host == s.Sys.Host {
+		if d, err := s.doors(was.Addr); err == nil {
+			return d, nil
+		}
+	}
+	return s.doors(s.Listen)
+}
+
+func (s *Server) doors(addr string) (*doors, error) {
+	l, err := listen(addr)
 	if err != nil {
 		return nil, err
 	}
 	d := &doors{home: []net.Listener{l}, addr: l.Addr().String()}
 	if s.Page != nil {
-		if err := d.twin(s.Listen); err != nil {
+		if err := d.twin(addr); err != nil {
 			d.close()
 			return nil, err
 		}

@@ -97,7 +97,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	defer lock.Close()
-	doors, err := s.doors()
+	doors, err := s.reopen(o)
 	if err != nil {
 		return err
 	}
