@@ -36,6 +36,7 @@ type Life struct {
 	Where   office.Fate
 	Owed    []policy.Debt
 	Replies []mail.ID
+	Digest  mail.Digest // of the file as it was delivered, by the journal; "" if that says nothing
 }
 
 // Trace tells a message's whole life. Anyone in the office may ask: nothing is
@@ -115,6 +116,9 @@ func (m *Mailbox) journalled(life *Life) error {
 	return journal.EachMatching(m.Office.FS, from.Add(-receiptSlack), []byte(id), func(r journal.Record) error {
 		if r.ID != id || slices.Contains(internalEvents, r.Event) {
 			return nil
+		}
+		if r.Event == journal.Delivered || r.Event == journal.Redelivered || r.Event == journal.Escalated {
+			life.Digest = r.Digest
 		}
 		s := Step{At: r.At, Event: r.Event, Agent: r.Agent, Record: r.N, Detail: r.Detail, Evidence: "journal"}
 		if e := r.Detail["evidence"]; e != "" {

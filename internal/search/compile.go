@@ -76,7 +76,7 @@ func (x *Index) compile(ctx context.Context, q Query, who Reader) (*statement, e
 			to = append(to, aids...)
 		}
 	}
-	for _, field := range fields() {
+	for _, field := range Fields() {
 		if len(wanted[field]) > 0 {
 			must = append(must, either(wanted[field]))
 		}

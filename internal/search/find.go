@@ -19,6 +19,7 @@ type Request struct {
 	Limit int     // hits at most, at least 1
 	Above mail.ID // only what is older than this message; "" from the newest on
 	Below mail.ID // only what is newer than this message, the oldest first
+	From  mail.ID // this message and what is newer, the oldest first
 	Rank  bool    // the best first, not the newest
 	// MayRead decides once more about each message, by the message itself.
 	MayRead func(*mail.Message) bool
@@ -117,7 +118,7 @@ func (x *Index) rows(ctx context.Context, r Request) ([]found, error) {
 	for _, bound := range []struct {
 		id   mail.ID
 		cond string
-	}{{r.Above, `m.row < ?`}, {r.Below, `m.row > ?`}} {
+	}{{r.Above, `m.row < ?`}, {r.Below, `m.row > ?`}, {r.From, `m.row >= ?`}} {
 		if bound.id == "" {
 			continue
 		}
@@ -127,7 +128,7 @@ func (x *Index) rows(ctx context.Context, r Request) ([]found, error) {
 		}
 		s.and(bound.cond, row)
 	}
-	query, args := s.sql(`m.row, m.id, m.digest`, r.Rank, r.Below != "")
+	query, args := s.sql(`m.row, m.id, m.digest`, r.Rank, r.Below != "" || r.From != "")
 	list, err := x.db.QueryContext(ctx, fmt.Sprintf(query+` LIMIT %d`, r.Limit+1), args...)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ const (
 	fieldIs     = "is"
 )
 
-func fields() []string {
+// Fields are the names that may stand before a colon.
+func Fields() []string {
 	return []string{fieldFrom, fieldTo, fieldAct, fieldThread, fieldConv, fieldAfter, fieldBefore, fieldState, fieldIs}
 }
 
@@ -99,7 +100,7 @@ func Arguments(args []string) string {
 
 func special(word string) bool {
 	name, _, colon := strings.Cut(strings.TrimPrefix(word, "-"), ":")
-	return strings.HasPrefix(word, "-") && len(word) > 1 || strings.HasSuffix(word, "*") || colon && slices.Contains(fields(), strings.ToLower(name))
+	return strings.HasPrefix(word, "-") && len(word) > 1 || strings.HasSuffix(word, "*") || colon && slices.Contains(Fields(), strings.ToLower(name))
 }
 
 // nextTerm cuts the first part off.
@@ -110,9 +111,9 @@ func nextTerm(s string) (t Term, rest string, err error) {
 	}
 	if name, value, ok := strings.Cut(s, ":"); ok && !strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || !unicode.IsLetter(r) }) && name != "" {
 		lower := strings.ToLower(name)
-		near := mail.Suggest(lower, fields())
+		near := mail.Suggest(lower, Fields())
 		switch {
-		case slices.Contains(fields(), lower):
+		case slices.Contains(Fields(), lower):
 			t.Field, s = lower, value
 		case len(near) > 0 && near[0][0] == lower[0] && value != "" && !unicode.IsSpace(rune(value[0])) && value[0] != '/':
 			return t, "", invalid(name, "is nothing that can be searched by", "did you mean "+near[0]+":? put the word into quotes to look for it")

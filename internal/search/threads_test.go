@@ -132,6 +132,7 @@ func TestThreadIsPaged(t *testing.T) {
 		{Request{Limit: 3, Above: list[2].ID}, "turn 1|turn 0", false},
 		{Request{Limit: 3, Below: list[9].ID}, "turn 10|turn 11|turn 12", true},
 		{Request{Limit: 3, Below: list[22].ID}, "turn 23|turn 24", false},
+		{Request{Limit: 2, From: list[9].ID}, "turn 9|turn 10", true},
 	} {
 		c.r.Query = q
 		found, err := x.Find(context.Background(), c.r)

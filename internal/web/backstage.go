@@ -14,6 +14,7 @@ type backstage struct {
 	memo    standing.Memo
 	roll    roll
 	checkup checkup
+	finder  finder
 
 	mu     sync.Mutex
 	live   *Live
@@ -43,6 +44,7 @@ func (s *Site) Close() {
 	if live != nil {
 		live.Close()
 	}
+	b.finder.close()
 }
 
 // live tells a browser what happens in the office.

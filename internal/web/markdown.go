@@ -18,7 +18,7 @@ import (
 const (
 	// markdownMax is how long a text may be, in bytes.
 	markdownMax = 64 << 10
-	// nestMax is how deep quotes and lists may stand in each other.
+	// nestMax is how deep blocks may stand in each other; a list and its item are two.
 	nestMax = 16
 	// scanMax is how many bytes may be looked at in search of links' ends.
 	scanMax = 16 << 20
@@ -84,7 +84,7 @@ func newParser() parser.Parser {
 type shallow struct{ parser.BlockParser }
 
 func (p shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
-	if len(pc.OpenedBlocks()) >= 2*nestMax { // a list and its item are two
+	if len(pc.OpenedBlocks()) >= nestMax {
 		return nil, parser.NoChildren
 	}
 	return p.BlockParser.Open(parent, r, pc)

@@ -24,6 +24,7 @@ func (s *Site) funcs() template.FuncMap {
 		"with2":  func(a, b any) []any { return []any{a, b} },
 		"lower":  strings.ToLower,
 		"add":    func(a, b int) int { return a + b },
+		"sub":    func(a, b int) int { return a - b },
 		"cut":    cut,
 		// markdown shows a message's text: {{markdown .Body}} within class "md"
 		"markdown": markdown,

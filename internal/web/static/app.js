@@ -59,6 +59,14 @@
     document.dispatchEvent(new CustomEvent('postroom:' + name, { detail }));
   }
 
+  // A part that is not ready yet is asked for again: data-poll="1000", until what
+  // comes has no progress in it.
+  for (const el of $$('[data-poll]')) {
+    const again = setInterval(() => {
+      if (!$('progress', el)) clearInterval(again); else soon(el);
+    }, Math.max(500, +el.dataset.poll));
+  }
+
   let source, wait = 500, was = false, after = document.body.dataset.after || '';
   function everything() { for (const el of $$('[data-live]')) soon(el); }
   function connect() {
