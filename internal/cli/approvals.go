@@ -7,6 +7,8 @@ import (
 
 	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/reach"
 )
 
 func approvalsCommand() Command {
@@ -32,13 +34,15 @@ type approvalView struct {
 	Expires      *time.Time         `json:"expires,omitempty"`
 	Chain        []approval.Step    `json:"chain,omitempty"`
 	Decision     *approval.Decision `json:"decision,omitempty"`
+	Digest       mail.Digest        `json:"digest"`             // of the message as it was shown
+	Notified     *reach.Status      `json:"notified,omitempty"` // of an open one: was the person told of it
 	Problem      string             `json:"problem,omitempty"`
 }
 
 func viewApproval(a *approval.Approval, d *approval.Decision) approvalView {
 	v := approvalView{ID: a.ID, Kind: string(a.Kind), Asker: a.Asker, Message: a.Message, Conversation: a.Conversation,
 		Subject: a.Subject, Body: a.Body, Why: a.Why, Options: append([]string{}, a.Choices()...), Created: a.Created,
-		Chain: a.Chain, Decision: d}
+		Chain: a.Chain, Decision: d, Digest: a.Digest}
 	if !a.Expires.IsZero() {
 		v.Expires = &a.Expires
 	}
@@ -61,7 +65,13 @@ func runApprovals(ctx context.Context, e *Env, args []string) error {
 		if err != nil {
 			return err
 		}
-		e.showApproval(a, d)
+		var told *reach.Status
+		if d == nil {
+			if s, ok := e.toldOf(o, []approval.Approval{*a})[a.ID]; ok {
+				told = &s
+			}
+		}
+		e.showApproval(a, d, told)
 		return nil
 	}
 	open, err := approval.Open(o.FS)
@@ -69,10 +79,15 @@ func runApprovals(ctx context.Context, e *Env, args []string) error {
 		return err
 	}
 	var rows [][]string
+	told := e.toldOf(o, open)
 	for i := range open {
 		a := &open[i]
 		if e.JSON {
-			e.Out.Object(viewApproval(a, nil))
+			v := viewApproval(a, nil)
+			if s, ok := told[a.ID]; ok {
+				v.Notified = &s
+			}
+			e.Out.Object(v)
 			continue
 		}
 		rows = append(rows, approvalRow(a, e.Now()))
@@ -83,9 +98,29 @@ func runApprovals(ctx context.Context, e *Env, args []string) error {
 		e.Out.Say("nothing waits for a person")
 	default:
 		e.Out.Table([]string{"ID", "KIND", "FROM", "AGE", "EXPIRES", "SUBJECT"}, rows)
+		e.sayUntold(open, told)
 		e.Out.Say("next: post approvals %s shows all of it, and how to answer", open[0].ID)
 	}
 	return nil
+}
+
+// toldOf says of open approvals whether the person was told. What cannot be read
+// is warned of.
+func (e *Env) toldOf(o *office.Office, open []approval.Approval) map[string]reach.Status {
+	told, err := e.dispatcher(o).Reacher().Statuses(open)
+	if err != nil {
+		e.Warn("%v", err)
+	}
+	return told
+}
+
+// sayUntold is loud about approvals of which the person could not be told.
+func (e *Env) sayUntold(open []approval.Approval, told map[string]reach.Status) {
+	for i := range open {
+		if s := told[open[i].ID]; s.State == reach.Failed || s.State == reach.InDoubt {
+			e.Warn("%s: %s; see post person test", open[i].ID, s)
+		}
+	}
 }
 
 func approvalRow(a *approval.Approval, now time.Time) []string {
@@ -104,9 +139,11 @@ func approvalRow(a *approval.Approval, now time.Time) []string {
 
 // showApproval shows all of one approval. What an agent wrote is shown as its
 // words, also to a person.
-func (e *Env) showApproval(a *approval.Approval, d *approval.Decision) {
+func (e *Env) showApproval(a *approval.Approval, d *approval.Decision, told *reach.Status) {
 	if e.JSON {
-		e.Out.Object(viewApproval(a, d))
+		v := viewApproval(a, d)
+		v.Notified = told
+		e.Out.Object(v)
 		return
 	}
 	out := e.Out
@@ -120,9 +157,13 @@ func (e *Env) showApproval(a *approval.Approval, d *approval.Decision) {
 	row("from", a.Asker)
 	row("to", a.AddressedTo)
 	row("message", string(a.Message))
+	row("digest", string(a.Digest))
 	row("asked", when(a.Created))
 	if !a.Expires.IsZero() {
 		row("expires", when(a.Expires))
+	}
+	if told != nil && told.State != reach.Nothing {
+		row("told", told.String())
 	}
 	row("why", a.Why)
 	row("options", strings.Join(a.Choices(), ", "))

@@ -94,7 +94,7 @@ func (e *Env) adapters() notify.Table {
 func (e *Env) LightAdapters() []notify.Adapter {
 	return []notify.Adapter{notify.None{}, notify.Exec{Getenv: e.Getenv}, notify.Claude{Getenv: e.Getenv},
 		notify.Codex{Getenv: e.Getenv}, notify.Qwen{}, notify.OpenCode{Alive: e.alive}, notify.Copilot{Alive: e.alive},
-		notify.NewTmux(e.Getenv, e.parents())}
+		notify.NewTmux(e.Getenv, e.parents()), notify.Desktop{Getenv: e.Getenv}, notify.Bell{}}
 }
 
 // parents returns what tells a process's parent, nil where the system cannot.

@@ -96,6 +96,7 @@ var shapes = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z-\d{4}-[0-9a-f]{8}`), "ID"},
 	{regexp.MustCompile(`ap-[0-9a-f]{10}`), "AP"},
 	{regexp.MustCompile(`conv-[0-9a-f]{10}`), "CONV"},
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
 	{regexp.MustCompile(`nonce="[0-9a-f]{16}"`), "NONCE"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}\b`), "SHORT"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z| UTC)?`), "TIME"},

@@ -69,5 +69,5 @@ func (e *Env) LookerWith(o *office.Office, memo *standing.Memo) (*standing.Looke
 
 // Doctor examines the office in dir as this user can.
 func (e *Env) Doctor(dir string) *doctor.Doctor {
-	return &doctor.Doctor{Dir: dir, Sys: e.System, Host: e.doctorHost(dir)}
+	return &doctor.Doctor{Dir: dir, Sys: e.System, Host: e.doctorHost(dir), Table: e.adapters()}
 }

@@ -28,7 +28,7 @@ func sections() [8]section {
 			sendCommand, replyCommand, inboxCommand, readCommand, doneCommand, waitCommand, watchCommand,
 			threadCommand, traceCommand, owedCommand, remindCommand, waiveCommand}},
 		{"Decide, as a person", []func() Command{
-			approvalsCommand, answerCommand}},
+			approvalsCommand, answerCommand, personCommand}},
 		{"Agents", []func() Command{
 			agentsCommand, agentCommand, channelCommand, upCommand, startCommand, stopCommand, restartCommand, logsCommand}},
 		{"The office", []func() Command{

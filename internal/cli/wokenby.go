@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,7 +41,12 @@ func (e *Env) wokenBy(flags []string) ([]string, error) {
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	list, err = e.adapters().Check(list)
+	if notify.PersonOnly(list[0]) {
+		return nil, usageError(e.name, "--notify "+list[0]+" tells a person, and wakes no agent", "a person is told by: post person set --notify "+list[0])
+	}
+	wakers := e.adapters()
+	maps.DeleteFunc(wakers, func(kind string, _ notify.Adapter) bool { return notify.PersonOnly(kind) })
+	list, err = wakers.Check(list)
 	if m := (*mail.Error)(nil); errors.As(err, &m) {
 		m.Op = e.name
 	}

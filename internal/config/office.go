@@ -46,6 +46,7 @@ type Office struct {
 	MadeWith    string
 	PersonCheck string
 	Policy      Policy
+	Person      Person
 	// Unknown lists keys that this version does not know.
 	Unknown []string
 }
@@ -116,6 +117,9 @@ func DecodeOffice(data []byte) (Office, error) {
 	if _, err := o.Settings(); err != nil {
 		return bad("policy", err)
 	}
+	if err := o.Person.Check(); err != nil {
+		return bad(personTable, err)
+	}
 	return o, nil
 }
 
@@ -124,7 +128,7 @@ func (o *Office) keys() []struct {
 	key string
 	to  any
 } {
-	p := &o.Policy
+	p, h := &o.Policy, &o.Person
 	return []struct {
 		key string
 		to  any
@@ -135,6 +139,7 @@ func (o *Office) keys() []struct {
 		{"policy.due", &p.Due}, {"policy.expire_question", &p.ExpireQuestion}, {"policy.ask_again", &p.AskAgain},
 		{"policy.undeliverable_after", &p.Undeliverable}, {"policy.copy_all", &p.CopyAll},
 		{"policy.orchestrator", &p.Orchestrator}, {"policy.arrow", &p.Arrow}, {"policy.audit", &p.Audit},
+		{"person.notify", &h.Notify}, {"person.quiet", &h.Quiet}, {"person.remind_after", &h.RemindAfter}, {"person.show", &h.Show},
 	}
 }
 
@@ -152,6 +157,8 @@ func (o *Office) assign(settings []setting) error {
 			o.Unknown = append(o.Unknown, s.key)
 		case *string:
 			*p, ok = s.value.(string)
+		case *[][]string:
+			*p, ok = adapters(s.value)
 		case *time.Time:
 			*p, ok = s.value.(time.Time)
 		case *int:
@@ -173,9 +180,12 @@ func (o *Office) assign(settings []setting) error {
 // Encode renders postroom.toml.
 func (o Office) Encode() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("# A Postroom office. See docs/spool-format.md §2; edit only [policy].\n")
+	b.WriteString("# A Postroom office. See docs/spool-format.md §2; edit only [policy] and [person].\n")
 	table := ""
 	for _, k := range o.keys() {
+		if strings.HasPrefix(k.key, personTable+".") {
+			continue // as a whole, below
+		}
 		name := k.key
 		if t, rest, ok := strings.Cut(k.key, "."); ok {
 			if name = rest; t != table {
@@ -195,6 +205,9 @@ func (o Office) Encode() ([]byte, error) {
 		case *uint64:
 			fmt.Fprintf(&b, "%s = %d\n", name, *v)
 		}
+	}
+	if text := o.Person.encode(); text != "" {
+		b.WriteString("\n" + text)
 	}
 	return b.Bytes(), nil
 }

@@ -66,7 +66,7 @@ func TestOfficeErrors(t *testing.T) {
 		{head + "[policy]\n[policy]\n", "line 4"},
 		{head + "format = 1\n", "twice"},
 		{head + "due\n", "line 3"},
-		{head + "name = \"a\" b\n", "behind its string"},
+		{head + "name = \"a\" b\n", "behind its string or list"},
 		{head + "name = \"a\n", "without an end"},
 		{head + "name = 'a\n", "without an end"},
 		{head + "name = \"\\q\"\n", "escape"},

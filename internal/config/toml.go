@@ -10,12 +10,14 @@ import (
 )
 
 // This is the part of TOML 1.0 that postroom.toml uses: comments, [tables],
-// bare keys, and on one line each strings, integers, booleans and times. The
+// bare keys, and on one line each strings, integers, booleans, times, and arrays
+// of strings or of such arrays. The
 // file is read at every start, and a whole TOML library costs a tenth of that
 // start before main runs (docs/adr). What it does not know is an error with the
 // line, never a guess.
 
-// setting is one key with its value: string, int64, bool or time.Time.
+// setting is one key with its value: string, int64, bool, time.Time or, for an
+// array, []any of strings and [][]any of strings.
 type setting struct {
 	key   string // with its table: "policy.due"
 	value any
@@ -80,16 +82,14 @@ func parseValue(s string) (any, error) {
 	switch {
 	case s == "":
 		return nil, errors.New("has no value")
-	case strings.HasPrefix(s, `"""`), strings.HasPrefix(s, `'''`), s[0] == '[', s[0] == '{':
-		return nil, errors.New("is a list, a table or a long string, which no setting is")
-	case s[0] == '"':
-		return basicString(s)
-	case s[0] == '\'':
-		text, rest, ok := strings.Cut(s[1:], "'")
-		if !ok || !onlyComment(rest) {
-			return nil, errors.New("is a string without an end")
+	case strings.HasPrefix(s, `"""`), strings.HasPrefix(s, `'''`), s[0] == '{':
+		return nil, errors.New("is a table or a long string, which no setting is")
+	case s[0] == '[', s[0] == '"', s[0] == '\'':
+		value, rest, err := quoted(s, 0)
+		if err == nil && !onlyComment(rest) {
+			err = errors.New("has something behind its string or list")
 		}
-		return text, nil
+		return value, err
 	}
 	word, _, _ := strings.Cut(s, "#")
 	word = strings.TrimSpace(word)
@@ -106,30 +106,69 @@ func parseValue(s string) (any, error) {
 	return nil, errors.New("is neither a string in quotes, nor a number, true, false or a time")
 }
 
-// basicString reads "…" with TOML's escapes.
-func basicString(s string) (string, error) {
+// maxNesting is how deep arrays go: one of arrays of strings.
+const maxNesting = 2
+
+// quoted reads a string or an array of such and returns what follows it.
+func quoted(s string, depth int) (value any, rest string, err error) {
+	switch {
+	case s != "" && s[0] == '"':
+		return basicString(s)
+	case s != "" && s[0] == '\'':
+		text, rest, ok := strings.Cut(s[1:], "'")
+		if !ok {
+			return nil, "", errors.New("is a string without an end")
+		}
+		return text, rest, nil
+	case s != "" && s[0] == '[' && depth < maxNesting:
+		return array(s[1:], depth)
+	}
+	return nil, "", errors.New("is no list of strings on one line")
+}
+
+// array reads what follows an opening bracket.
+func array(s string, depth int) (value any, rest string, err error) {
+	list := []any{}
+	for {
+		s = strings.TrimLeft(s, " \t")
+		if end, ok := strings.CutPrefix(s, "]"); ok {
+			return list, end, nil
+		}
+		item, rest, err := quoted(s, depth+1)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, item)
+		s = strings.TrimLeft(rest, " \t")
+		after, more := strings.CutPrefix(s, ",")
+		if !more && !strings.HasPrefix(s, "]") {
+			return nil, "", errors.New("has no comma between two values")
+		}
+		s = after
+	}
+}
+
+// basicString reads "…" with TOML's escapes, and returns what follows it.
+func basicString(s string) (text any, rest string, err error) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '"':
-			if !onlyComment(s[i+1:]) {
-				return "", errors.New("has something behind its string")
-			}
-			return b.String(), nil
+			return b.String(), s[i+1:], nil
 		case c < 0x20 && c != '\t':
-			return "", errors.New("has a control character in its string")
+			return nil, "", errors.New("has a control character in its string")
 		case c != '\\':
 			b.WriteByte(c)
 		default:
 			r, n, err := escape(s[i+1:])
 			if err != nil {
-				return "", err
+				return nil, "", err
 			}
 			b.WriteRune(r)
 			i += n
 		}
 	}
-	return "", errors.New("is a string without an end")
+	return nil, "", errors.New("is a string without an end")
 }
 
 // escape reads what follows a backslash and how many bytes it is.

@@ -77,6 +77,7 @@ func (d *Dispatcher) Pass(ctx context.Context, opt router.Options) (router.Repor
 	if rep.Repaired > 0 || opt.All {
 		d.Retry(ctx, rep.Repaired > 0)
 	}
+	d.Reach(ctx) // what could not be done is on record, and tried again
 	d.Flush()
 	return rep, woken, err
 }
@@ -124,6 +125,7 @@ func (d *Dispatcher) Deliver(ctx context.Context, author office.Author, msgs []*
 	}
 	patient := true // somebody waits for the answer
 	woken := d.wake(context.WithoutCancel(ctx), patient, wake)
+	d.Reach(ctx)
 	d.Flush()
 	return results, woken, err
 }

@@ -78,8 +78,12 @@ func (d *Dispatcher) journal(attempts []notify.Attempt) error {
 // attemptRecords is one record per message of which the attempt told.
 func attemptRecords(a notify.Attempt, now time.Time) []journal.Record {
 	var rs []journal.Record
+	aid := a.Agent.AID
+	if a.Agent.Name == mail.NameHuman {
+		aid = "" // as everywhere in the journal
+	}
 	for _, id := range a.IDs {
-		rs = append(rs, journal.Record{At: now, Event: journal.Notified, ID: id, Agent: a.Agent.Name, AID: a.Agent.AID,
+		rs = append(rs, journal.Record{At: now, Event: journal.Notified, ID: id, Agent: a.Agent.Name, AID: aid,
 			Detail: map[string]string{"adapter": a.Agent.Kind(), "state": string(a.Outcome.State), "evidence": a.Outcome.Evidence}})
 	}
 	return rs

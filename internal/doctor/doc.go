@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/verify"
@@ -56,9 +57,10 @@ const (
 
 // Doctor examines one office.
 type Doctor struct {
-	Dir  string // of the office, absolute
-	Sys  office.System
-	Host Host
+	Table notify.Table // how people are told; nil: it is not looked at
+	Dir   string       // of the office, absolute
+	Sys   office.System
+	Host  Host
 }
 
 // exam is one examination.

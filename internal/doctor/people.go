@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/approval"
+	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/debt"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/reach"
 )
 
 const (
@@ -171,7 +173,39 @@ func (x *exam) checkPeople() {
 	if waiting > 0 {
 		x.add(Finding{Check: "approval", Severity: Note, What: count(waiting, "approval waits", "approvals wait") + " for a person", Why: "somebody waits for the answer", Fix: "post approvals"})
 	}
+	x.checkReach(open)
 	x.checkFuses()
+}
+
+// checkReach tells what keeps a person from hearing of what waits for them.
+func (x *exam) checkReach(open []approval.Approval) {
+	r := &reach.Reacher{FS: x.o.FS, Office: x.o.Dir, Person: x.o.Config.Person, Table: x.Table, Now: x.Sys.Now}
+	if x.Table != nil {
+		for _, err := range r.Problems() {
+			x.add(Finding{Check: "person", Severity: Warning, Where: config.OfficeFile, What: "the person is not told as the settings say: " + err.Error(),
+				Why: "what agents ask may wait unseen", Fix: "post person set, or edit [person] in " + quote(x.o.FS.Path(config.OfficeFile))})
+		}
+	}
+	told, err := r.Statuses(open)
+	if err != nil {
+		return // said above
+	}
+	failed := 0
+	for i := range open {
+		s := told[open[i].ID]
+		if s.State != reach.Failed && s.State != reach.InDoubt {
+			continue
+		}
+		if failed++; failed <= shown {
+			x.add(Finding{Check: "person", Severity: Warning, Where: open[i].ID, What: open[i].ID + ": " + s.String(),
+				Why: "it waits for a person, who may not know of it", Fix: "post person test, then post person set"})
+		}
+	}
+	if r.Wanted() && len(open) > 0 {
+		if idle := x.nothingRuns(); idle != "" {
+			x.add(Finding{Check: "person", Severity: Note, What: idle, Why: "with nothing running nobody reminds the person, and what waits for the end of quiet hours goes on waiting", Fix: "post serve, or post service install"})
+		}
+	}
 }
 
 func (x *exam) checkFuses() {

@@ -338,7 +338,7 @@ func (rd *round) call(ctx context.Context, p Pointer) Outcome {
 	done := make(chan Outcome, 1)
 	go func() {
 		out, err := ad.Notify(ctx, agent, p)
-		done <- tidy(ad.Kind(), out, err)
+		done <- Tidy(ad.Kind(), out, err)
 	}()
 	select {
 	case out := <-done:
@@ -364,8 +364,8 @@ func overdue(ctx context.Context, start time.Time) string {
 	return fmt.Sprintf("took longer than %v", end.Sub(start).Round(100*time.Millisecond))
 }
 
-// tidy makes what an adapter answered an outcome that keeps the rules.
-func tidy(kind string, out Outcome, err error) Outcome {
+// Tidy makes what an adapter answered an outcome that keeps the rules.
+func Tidy(kind string, out Outcome, err error) Outcome {
 	if err != nil {
 		out.State = Failed
 		if out.Evidence == "" {

@@ -2,13 +2,14 @@
 // in the inbox when anything here runs; what is decided here is only whether,
 // when and how the recipient is told that it is there.
 //
-// An Adapter knows how to reach one kind of agent. The Arbiter decides: it is
-// the only caller of adapters.
+// An Adapter knows how to reach one kind of agent, or a person. For agents the
+// Arbiter decides: it is the only caller of adapters. For people reach does.
 //
 // Invariants.
 //
 //   - A pointer carries our own words and validated fields: agent, ids, the
-//     command to run. Never a subject, never a body.
+//     command to run. Never a subject, never a body; to a person only if their own
+//     settings say so (Asked).
 //   - Notified is reported only if an adapter said so for these very ids.
 //   - At most one wake per agent is under way. Whoever finds one under way
 //     leaves a mark, and the mark is looked at after the lock is released, so

@@ -42,7 +42,8 @@ func (a Agent) Args() []string {
 	return a.Notify[1:]
 }
 
-// Pointer tells where the mail is. It never holds any of it.
+// Pointer tells where the mail is. It holds nothing of it, but for what a person
+// wants to see of what they are asked (Asked).
 type Pointer struct {
 	Agent    string    `json:"agent"`
 	IDs      []mail.ID `json:"ids"`       // what is announced, in delivery order; the newest MaxIDs
@@ -53,6 +54,10 @@ type Pointer struct {
 	OfficeID string    `json:"office_id"` // as in postroom.toml
 	Command  string    `json:"command"`   // the full command to run
 	Text     string    `json:"text"`      // one line, our own words
+	// Asks are what a notice to a person is about; Test says that it is one of a
+	// test. Both are empty in a pointer to an agent.
+	Asks []Asked `json:"asks,omitempty"`
+	Test bool    `json:"test,omitempty"`
 }
 
 // MaxIDs bounds the ids of a pointer and of a wake's state.
@@ -170,8 +175,10 @@ func (p Pointer) Check() error {
 		return &mail.Error{Op: "notify", Kind: mail.KindInvalid, Addr: line(p.Agent, 70), Err: errors.New(what)}
 	}
 	switch {
-	case !validName(p.Agent):
+	case !validName(p.Agent) && p.Agent != mail.NameHuman:
 		return bad("not an agent's name")
+	case len(p.Asks) > MaxAsks || len(p.Asks) > 0 && p.Agent != mail.NameHuman:
+		return bad("approvals that go to no person, or too many")
 	case len(p.IDs) == 0 || len(p.IDs) > MaxIDs || p.Count < len(p.IDs):
 		return bad(fmt.Sprintf("a pointer to %d of %d messages", len(p.IDs), p.Count))
 	case !filepath.IsAbs(p.Office) || !clean(p.Office):
@@ -182,6 +189,11 @@ func (p Pointer) Check() error {
 	for _, id := range p.IDs {
 		if !id.Valid() {
 			return bad("not a message id: " + line(string(id), 60))
+		}
+	}
+	for _, a := range p.Asks {
+		if what := a.check(); what != "" {
+			return bad(what)
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func understand(kind string, agent Agent, answer []byte) (Outcome, error) {
 		return Fail(kind, agent, fmt.Sprintf("postd answered %q", line(string(answer), 80)),
 			"install post and postd of the same version")
 	}
-	out := tidy(kind, r.Outcome, nil)
+	out := Tidy(kind, r.Outcome, nil)
 	if out.State == Failed {
 		return Fail(kind, agent, out.Evidence, "")
 	}
@@ -170,5 +170,5 @@ func serve(ctx context.Context, req request, table Table) Outcome {
 		return Outcome{Failed, line(err.Error(), evidenceMax)}
 	}
 	o, err := ad.Notify(ctx, req.Agent, req.Pointer)
-	return tidy(req.Kind, o, err)
+	return Tidy(req.Kind, o, err)
 }

@@ -206,6 +206,9 @@ func (r *run) after(ctx context.Context, opt router.Options, rep router.Report, 
 	if opt.All || rep.Repaired > 0 {
 		r.wakes.retry(ctx, d, rep.Repaired > 0)
 	}
+	if d.Reacher().Wanted() {
+		r.wakes.reach(ctx, d)
+	}
 	switch {
 	case len(rep.Results) > 0:
 		r.worked = true

@@ -23,6 +23,8 @@ type wakes struct {
 	busy     map[string]bool // by aid: under way; true: once more
 	anew     map[string]bool // by aid: the next time, also what was announced before
 	retrying bool
+	reaching bool // the person is being told
+	more     bool // once more
 }
 
 func newWakes(log *slog.Logger) *wakes {
@@ -52,7 +54,7 @@ func (w *wakes) wake(ctx context.Context, d *dispatch.Dispatcher, e registry.Ent
 				w.logWoken(woken)
 			}
 			w.again()
-			if !w.more(e.AID) || ctx.Err() != nil {
+			if !w.another(e.AID) || ctx.Err() != nil {
 				return
 			}
 		}
@@ -68,8 +70,8 @@ func (w *wakes) wholly(aid string) bool {
 	return anew
 }
 
-// more ends an agent's turn, or says that there is another.
-func (w *wakes) more(aid string) bool {
+// another ends an agent's turn, or says that there is another.
+func (w *wakes) another(aid string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.busy[aid] {
@@ -95,6 +97,29 @@ func (w *wakes) retry(ctx context.Context, d *dispatch.Dispatcher, sweep bool) {
 		w.mu.Lock()
 		w.retrying = false
 		w.mu.Unlock()
+		w.again()
+	})
+}
+
+// reach tells the person what is due, beside the passes, one after the other.
+func (w *wakes) reach(ctx context.Context, d *dispatch.Dispatcher) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.reaching {
+		w.more = true
+		return
+	}
+	w.reaching = true
+	w.wg.Go(func() {
+		for more := true; more && ctx.Err() == nil; {
+			if err := d.Reach(ctx); err != nil && ctx.Err() == nil {
+				w.log.Warn("the person could not be told", "error", err.Error())
+			}
+			w.mu.Lock()
+			more, w.more = w.more, false
+			w.reaching = more
+			w.mu.Unlock()
+		}
 		w.again()
 	})
 }

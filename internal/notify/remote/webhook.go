@@ -9,7 +9,6 @@ package remote
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,12 +30,15 @@ const (
 	maxHops   = 3       // redirects
 )
 
-// Webhook posts the pointer as JSON to the URL in Notify[1]:
+// Webhook posts the pointer to the URL in Notify[1], or in the file that @FILE
+// there names: the whole URL of a hook is often a secret. Unless a template says
+// otherwise it is JSON:
 //
 //	{"v":1,"agent":…,"count":…,"ids":[…],"command":…,"office_id":…,"text":…}
 //
-// Further arguments are header:NAME=@FILE: the file's text, without white space
-// around it, becomes that header. 2xx is Notified; 429 and 503 are Held;
+// Further arguments are template:NAME (slack, discord, ntfy, generic, @FILE) and
+// header:NAME=@FILE: the file's text, without white space around it, becomes that
+// header. 2xx is Notified; 429 and 503 are Held;
 // anything else is Failed.
 type Webhook struct{ client *http.Client }
 
@@ -84,16 +86,21 @@ func (w *Webhook) Notify(ctx context.Context, agent notify.Agent, p notify.Point
 	if err != nil {
 		return fail(err.Error())
 	}
-	body, err := json.Marshal(payload{1, p.Agent, p.Count, p.IDs, p.Command, p.OfficeID, p.Text})
+	made, err := t.template(p)
 	if err != nil {
 		return fail(err.Error())
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url.String(), bytes.NewReader(made.body))
 	if err != nil {
 		return fail("cannot make a request for " + t.shown())
 	}
-	req.Header = t.header
-	req.Header.Set("Content-Type", "application/json")
+	for name, value := range made.header {
+		req.Header.Set(name, value)
+	}
+	for name := range t.header { // what is registered counts before what a template says
+		req.Header.Set(name, t.header.Get(name))
+	}
+	req.Header.Set("Content-Type", made.contentType)
 	req.Header.Set("User-Agent", "postd")
 	start := time.Now()
 	resp, err := w.client.Do(req)
@@ -105,20 +112,11 @@ func (w *Webhook) Notify(ctx context.Context, agent notify.Agent, p notify.Point
 	return t.verdict(agent, resp.StatusCode)
 }
 
-type payload struct {
-	V        int       `json:"v"`
-	Agent    string    `json:"agent"`
-	Count    int       `json:"count"`
-	IDs      []mail.ID `json:"ids"`
-	Command  string    `json:"command"`
-	OfficeID string    `json:"office_id"`
-	Text     string    `json:"text"`
-}
-
 // target is what the arguments say.
 type target struct {
-	url    *url.URL
-	header http.Header
+	url      *url.URL
+	header   http.Header
+	template template
 }
 
 // shown is as much of the URL as people get to see: path and query often hold
@@ -156,15 +154,28 @@ func parse(args []string) (target, error) {
 	if len(args) == 0 {
 		return target{}, usage("no URL", "write webhook, then the URL")
 	}
-	u, err := url.Parse(args[0])
+	text := args[0]
+	if file, ok := strings.CutPrefix(text, "@"); ok {
+		var err error
+		if text, err = oneLine(file, "the URL"); err != nil {
+			return target{}, err
+		}
+	}
+	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return target{}, usage("not an http or https URL", "write it with scheme and host")
 	case u.User != nil:
 		return target{}, usage("the URL holds credentials", "use header:Authorization=@FILE")
 	}
-	t := target{u, http.Header{}}
+	t := target{u, http.Header{}, generic}
 	for _, arg := range args[1:] {
+		if name, ok := strings.CutPrefix(arg, "template:"); ok {
+			if t.template, err = templateOf(name); err != nil {
+				return target{}, err
+			}
+			continue
+		}
 		name, value, err := secret(arg)
 		if err != nil {
 			return target{}, err
@@ -176,22 +187,31 @@ func parse(args []string) (target, error) {
 
 // secret reads one header:NAME=@FILE.
 func secret(arg string) (name, value string, err error) {
-	const hint = "write header:NAME=@/absolute/path"
+	const hint = "write header:NAME=@/absolute/path or template:NAME"
 	rest, ok := strings.CutPrefix(arg, "header:")
 	name, file, found := strings.Cut(rest, "=@")
 	if !ok || !found || !token(name) || !filepath.IsAbs(file) {
 		return "", "", usage("an argument is not header:NAME=@FILE", hint)
 	}
+	value, err = oneLine(file, "header "+name)
+	return name, value, err
+}
+
+// oneLine reads a file that holds one secret.
+func oneLine(file, what string) (string, error) {
+	fail := func() (string, error) {
+		return "", usage("cannot use the file of "+what, "make it a readable file of one line, by its absolute path")
+	}
 	fi, err := os.Stat(file)
-	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxSecret {
-		return "", "", usage("cannot use the file of header "+name, "make it a readable file of one line")
+	if err != nil || !filepath.IsAbs(file) || !fi.Mode().IsRegular() || fi.Size() > maxSecret {
+		return fail()
 	}
 	data, err := os.ReadFile(file)
-	value = strings.TrimSpace(string(data))
+	value := strings.TrimSpace(string(data))
 	if err != nil || value == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", "", usage("cannot use the file of header "+name, "make it a readable file of one line")
+		return fail()
 	}
-	return name, value, nil
+	return value, nil
 }
 
 // token reports whether s can be a header's name.
