@@ -38,7 +38,11 @@ func (s *Site) decide(w http.ResponseWriter, r *http.Request) {
 	done, err := desk.Dispatcher().Decide(r.Context(), a.ID, d, s.patience())
 	switch mail.KindOf(err) {
 	case "":
-		s.goOn(w, r, "/inbox/"+a.ID, decidedLine(done))
+		to := "/inbox/" + a.ID
+		if form.Get("back") == "list" {
+			to = "/inbox"
+		}
+		s.goOn(w, r, to, decidedLine(done))
 	case mail.KindConflict:
 		s.showApproval(w, r, http.StatusConflict, d.Text) // it says who decided what and when
 	case mail.KindInvalid, mail.KindAmbiguous:

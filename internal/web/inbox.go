@@ -25,13 +25,35 @@ type waiting struct {
 	*approval.Approval
 	Soon, Late bool   // it expires within an hour; its time is over
 	Problem    string // its file is broken
+	Seen       string // what a form about it was filled in from
 }
+
+// ToDecide are questions, releases and what is broken; ToRead are notices.
+func (d inboxData) ToDecide() []waiting { return d.of(false) }
+
+// ToRead are the notices.
+func (d inboxData) ToRead() []waiting { return d.of(true) }
+
+func (d inboxData) of(notice bool) (list []waiting) {
+	for _, w := range d.Waiting {
+		if w.Notice() == notice {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Notice says that it is closed by reading it.
+func (w waiting) Notice() bool { return w.Kind == policy.Notice }
+
+// Release says that a message is held until it is decided.
+func (w waiting) Release() bool { return w.Kind == policy.Release }
 
 // soon is how near an expiry has to be to stand out.
 const soon = time.Hour
 
 func waitingOf(a *approval.Approval, now time.Time) waiting {
-	w := waiting{Approval: a, Late: a.ExpiredAt(now), Soon: a.ExpiredAt(now.Add(soon))}
+	w := waiting{Approval: a, Late: a.ExpiredAt(now), Soon: a.ExpiredAt(now.Add(soon)), Seen: seen(a)}
 	if a.Broken != nil {
 		w.Problem = mail.Neutralise(a.Broken.Error(), false)
 	}
@@ -71,9 +93,7 @@ func (s *Site) inbox(w http.ResponseWriter, r *http.Request) {
 type approvalData struct {
 	waiting
 	Decision *approval.Decision
-	Told     bool // whose answer it is has read or at least got it
 	Options  []option
-	Seen     string // what the form that was filled in had shown
 	Next     string // the approval that waits longest besides this one
 	Others   int
 	Thread   []*mail.Message
@@ -121,21 +141,13 @@ func (s *Site) approvalData(r *http.Request) (*approvalData, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &approvalData{waiting: waitingOf(a, s.Env.Now()), Decision: decision, Seen: seen(a)}
+	d := &approvalData{waiting: waitingOf(a, s.Env.Now()), Decision: decision}
 	for i, name := range a.Choices() {
 		o := option{Name: name, No: approval.Rejecting(name)}
 		if i < 9 {
 			o.Key = i + 1
 		}
 		d.Options = append(d.Options, o)
-	}
-	if r.URL.Query().Get("part") != "" {
-		return d, nil // the form and what became of it; the rest does not change
-	}
-	d.Payload = payloadOf(desk.Office.ReadMessage(a.Message))
-	d.Payload.compare(a)
-	if d.Thread, err = desk.Thread(a.Conversation); err != nil {
-		d.NoThread = mail.Neutralise(err.Error(), false)
 	}
 	if open, err := approval.Open(desk.Office.FS); err == nil {
 		for _, other := range open {
@@ -144,6 +156,14 @@ func (s *Site) approvalData(r *http.Request) (*approvalData, error) {
 				d.Next = cmp.Or(d.Next, other.ID)
 			}
 		}
+	}
+	if r.URL.Query().Get("part") != "" {
+		return d, nil // the form and what became of it; the rest does not change
+	}
+	d.Payload = payloadOf(desk.Office.ReadMessage(a.Message))
+	d.Payload.compare(a)
+	if d.Thread, err = desk.Thread(a.Conversation); err != nil {
+		d.NoThread = mail.Neutralise(err.Error(), false)
 	}
 	return d, nil
 }
@@ -171,7 +191,3 @@ func seen(a *approval.Approval) string {
 	}
 	return digest(string(data))[:24]
 }
-
-// Notice, Release: what kind it is, for the template.
-func (d *approvalData) Notice() bool  { return d.Kind == policy.Notice }
-func (d *approvalData) Release() bool { return d.Kind == policy.Release }

@@ -26,6 +26,8 @@ func (s *Site) funcs() template.FuncMap {
 		"add":    func(a, b int) int { return a + b },
 		"sub":    func(a, b int) int { return a - b },
 		"cut":    cut,
+		// gist is the beginning of a text in one line, without the marks of markdown
+		"gist": gist,
 		// markdown shows a message's text: {{markdown .Body}} within class "md"
 		"markdown": markdown,
 	}
@@ -80,4 +82,10 @@ func cut(s string, n int) string {
 		return string(r[:n-1]) + "…"
 	}
 	return string(r)
+}
+
+// gist is what a list shows of a text.
+func gist(body string) string {
+	const limit = 200
+	return cut(strings.NewReplacer("**", "", "`", "", "\n- ", "\n", "\n* ", "\n", "\n#", "\n").Replace(body), limit)
 }
