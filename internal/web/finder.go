@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -30,6 +31,7 @@ type finder struct {
 	idle    []*search.Index
 	drop    *time.Timer
 	closed  bool
+	wait    time.Duration // findPatience, if 0
 	stop    context.CancelFunc
 }
 
@@ -69,7 +71,7 @@ func (s *Site) ask(ctx context.Context, d *cli.Desk, fn func(*search.Index) erro
 // current has the index read on, waits a moment for it and says how far it is.
 func (f *finder) current(ctx context.Context, d *cli.Desk, dir string) (indexed, error) {
 	done := f.start(d, dir)
-	wait := time.NewTimer(findPatience)
+	wait := time.NewTimer(cmp.Or(f.wait, findPatience))
 	defer wait.Stop()
 	select {
 	case <-done:

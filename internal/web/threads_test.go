@@ -271,13 +271,13 @@ func TestWhileTheIndexIsBuilt(t *testing.T) {
 	p := newPlace(t, "coder", "tester")
 	id := p.say("coder", "tester", mail.Inform, "c-one", "Look", "words")
 	f := &p.site.behind.finder
-	f.reading, f.state.Percent = make(chan struct{}), 42 // somebody builds it, and takes long
+	f.wait, f.reading, f.state.Percent = time.Millisecond, make(chan struct{}), 42 // somebody builds it, and takes long
 	wants(t, p.ok("/threads"), "built for the first time: 42 %", "<progress", "data-poll", "c-one", "Look")
 	wants(t, p.ok("/threads/c-one"), "42 %", "words")
 	wants(t, p.ok("/search?q=words"), "42 %", "data-poll", "!Nothing found")
 	wants(t, p.ok("/message/"+string(id)), "delivered to the inbox")
 	close(f.reading)
-	f.reading = nil
+	f.reading, f.wait = nil, time.Minute
 	wants(t, p.ok("/threads"), "c-one", "!data-poll")
 	wants(t, p.ok("/search?q=words"), "<mark>words</mark>")
 	p.site.Close()
