@@ -47,14 +47,18 @@ func (s *Site) Close() {
 	b.finder.close()
 }
 
-// live tells a browser what happens in the office.
+// live tells a browser what happens in the office, as long as its session lasts.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	o, err := s.open()
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.hub(o).ServeHTTP(w, r)
+	session := s.session(r)
+	s.hub(o).Stream(w, r, func() bool {
+		_, ok := s.sessions.look("session", session, r.Host)
+		return ok
+	})
 }
 
 // after is the last record of the journal that a page which is made now may

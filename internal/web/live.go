@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -13,10 +14,15 @@ type listener struct {
 	queue chan event // closed when it is cut off
 }
 
-// ServeHTTP streams events (text/event-stream) until the browser leaves or is
-// cut off. Last-Event-ID, or at first the parameter "after", is the number of the
-// last record that the page knows of.
+// ServeHTTP is Stream for who may always listen.
 func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	l.Stream(w, r, func() bool { return true })
+}
+
+// Stream streams events (text/event-stream) until the browser leaves, is cut off
+// or may not listen any more. Last-Event-ID, or at first the parameter "after",
+// is the number of the last record that the page knows of.
+func (l *Live) Stream(w http.ResponseWriter, r *http.Request, may func() bool) {
 	known, err := strconv.ParseUint(cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")), 10, 64)
 	b, first, ok := l.join(known, err == nil)
 	if !ok {
@@ -29,7 +35,7 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // a proxy in between must not gather events
-	out := &stream{w: w, rc: http.NewResponseController(w), patience: l.pace.write}
+	out := &stream{w: w, rc: http.NewResponseController(w), patience: l.pace.write, may: may}
 	if out.send(append([]byte("retry: 700\n"), encode(first...)...)) != nil {
 		return
 	}
@@ -93,10 +99,16 @@ type stream struct {
 	w        http.ResponseWriter
 	rc       *http.ResponseController
 	patience time.Duration
+	may      func() bool // may the browser still listen
 }
+
+var errShutOut = errors.New("this browser may not listen any more")
 
 // send writes and flushes, or gives up on a browser that does not take it.
 func (s *stream) send(data []byte) error {
+	if !s.may() {
+		return errShutOut
+	}
 	s.rc.SetWriteDeadline(time.Now().Add(s.patience)) // where that is not supported, the queue bounds it
 	if _, err := s.w.Write(data); err != nil {
 		return err

@@ -393,8 +393,20 @@ func TestLiveOfThePage(t *testing.T) {
 	if !strings.Contains(p.ok("/inbox"), `data-after="`) {
 		t.Error("a page does not say which record it knows of")
 	}
+	if _, err := Revoke(p.site.sessions.dir); err != nil {
+		t.Fatal(err)
+	}
+	p.Mail("ann", "bob", mail.Inform, "Secret", "…")
+	go func() { // whatever was queued before
+		for _, _, ok := b.next(); ok; _, _, ok = b.next() {
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(enough):
+		t.Error("a browser that was shut out listens on")
+	}
 	leave()
-	<-ended
 	w := httptest.NewRecorder()
 	stranger := httptest.NewRequest(http.MethodGet, "http://"+host+"/live", nil)
 	stranger.Host = host

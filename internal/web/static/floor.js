@@ -57,6 +57,14 @@
     el.animate(path, { duration: 650, easing: 'cubic-bezier(.4,0,.3,1)' }).finished.then(done, done);
   }
 
+  // Who is pointed at in the lists is shown at their desks.
+  function pointed(e) {
+    const p = e.target.closest && e.target.closest('[data-pair]');
+    for (const d of document.querySelectorAll('.desk.pointed')) d.classList.remove('pointed');
+    if (p) for (const name of p.dataset.pair.split(' ')) { const d = desk(name); if (d) d.classList.add('pointed'); }
+  }
+  for (const on of ['pointerover', 'focusin']) document.addEventListener(on, pointed);
+
   document.addEventListener('postroom:journal', e => {
     const m = e.detail;
     if (!m || document.hidden) return;
