@@ -215,10 +215,15 @@ func refused(err error) notify.Outcome {
 	return notify.Outcome{State: notify.Failed, Evidence: mail.Neutralise(err.Error(), false)}
 }
 
-func (d *Dispatcher) arbiter() *notify.Arbiter {
+// makeReady sets what wakes and notices need.
+func (d *Dispatcher) makeReady() {
 	if d.Ready != nil {
 		d.ready.Do(func() { d.Ready(d) })
 	}
+}
+
+func (d *Dispatcher) arbiter() *notify.Arbiter {
+	d.makeReady()
 	return &notify.Arbiter{FS: d.Office.FS, Office: d.Office.Dir, OfficeID: d.Office.Config.ID, Table: d.Table,
 		Program: d.Program, Budget: Budget, Record: d.record, Session: d.session}
 }

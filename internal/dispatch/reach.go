@@ -9,6 +9,7 @@ import (
 // Reacher is what tells the office's person that something waits for them, by
 // what postroom.toml says.
 func (d *Dispatcher) Reacher() *reach.Reacher {
+	d.makeReady()
 	o := d.Office
 	return &reach.Reacher{FS: o.FS, Office: o.Dir, OfficeID: o.Config.ID, Person: o.Config.Person, Table: d.Table, Program: d.Program,
 		Budget: Budget, Now: o.Sys.Now, Record: d.record}
@@ -17,12 +18,11 @@ func (d *Dispatcher) Reacher() *reach.Reacher {
 // Reach tells the person what is due. Like a wake it may run a command that the
 // office names, so from an office that may not be written nobody is reached.
 func (d *Dispatcher) Reach(ctx context.Context) error {
-	r := d.Reacher()
-	if !r.Wanted() {
+	if len(d.Office.Config.Person.Notify) == 0 {
 		return nil
 	}
 	if err := d.Office.CheckWritable(); err != nil {
 		return err
 	}
-	return r.Run(ctx)
+	return d.Reacher().Run(ctx)
 }

@@ -206,7 +206,7 @@ func (r *run) after(ctx context.Context, opt router.Options, rep router.Report, 
 	if opt.All || rep.Repaired > 0 {
 		r.wakes.retry(ctx, d, rep.Repaired > 0)
 	}
-	if d.Reacher().Wanted() {
+	if len(d.Office.Config.Person.Notify) > 0 {
 		r.wakes.reach(ctx, d)
 	}
 	switch {
