@@ -266,6 +266,7 @@ func startServe(e *cli.Env, o *office.Office) (died chan struct{}, log string, e
 	}
 	defer f.Close()
 	cmd := exec.Command(self, "serve", "--office", o.Dir)
+	cmd.Args[0] = "postd" // whatever file it is
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = e.Environ, o.Dir, f, f
 	alone(cmd)
 	if err := cmd.Start(); err != nil {
