@@ -69,6 +69,7 @@ func layers() map[string]layer {
 		"web":               postd("the page"),
 		"mcpserver":         postd("the MCP server"),
 		"search":            postd("the index"),
+		"top":               postd("the floor in a terminal"),
 		"audit":             postd("the git committer"),
 		"unit":              postd("service files of systemd and launchd"),
 		"link":              postd("mail between stations"),

@@ -72,7 +72,7 @@ func (e *Env) sayDecided(done dispatch.Decided) error {
 		e.Out.Object(v)
 		return nil
 	}
-	e.Out.Printf("%s: %s\n", a.ID, Line(decisionText(d)))
+	e.Out.Printf("%s: %s\n", a.ID, d.Says())
 	switch {
 	case done.Told:
 		e.Out.Say("%s has the answer", Line(a.Asker))

@@ -78,30 +78,34 @@ func runApprovals(ctx context.Context, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]string
-	told := e.toldOf(o, open)
-	for i := range open {
-		a := &open[i]
-		if e.JSON {
-			v := viewApproval(a, nil)
-			if s, ok := told[a.ID]; ok {
-				v.Notified = &s
-			}
-			e.Out.Object(v)
-			continue
-		}
-		rows = append(rows, approvalRow(a, e.Now()))
-	}
+	views, told := e.ViewApprovals(o, open)
 	switch {
 	case e.JSON:
-	case len(rows) == 0:
+		for _, v := range views {
+			e.Out.Object(v)
+		}
+	case len(open) == 0:
 		e.Out.Say("nothing waits for a person")
 	default:
-		e.Out.Table([]string{"ID", "KIND", "FROM", "AGE", "EXPIRES", "SUBJECT"}, rows)
+		e.ApprovalTable(open)
 		e.sayUntold(open, told)
 		e.Out.Say("next: post approvals %s shows all of it, and how to answer", open[0].ID)
 	}
 	return nil
+}
+
+// ViewApprovals are open approvals as --json prints them, and what is known of
+// how the person was told of each, by id.
+func (e *Env) ViewApprovals(o *office.Office, open []approval.Approval) ([]ApprovalView, map[string]reach.Status) {
+	told, views := e.toldOf(o, open), []ApprovalView{}
+	for i := range open {
+		v := viewApproval(&open[i], nil)
+		if s, ok := told[open[i].ID]; ok {
+			v.Notified = &s
+		}
+		views = append(views, v)
+	}
+	return views, told
 }
 
 // toldOf says of open approvals whether the person was told. What cannot be read
@@ -121,6 +125,15 @@ func (e *Env) sayUntold(open []approval.Approval, told map[string]reach.Status) 
 			e.Warn("%s: %s; see post person test", open[i].ID, s)
 		}
 	}
+}
+
+// ApprovalTable prints what waits for a person.
+func (e *Env) ApprovalTable(open []approval.Approval) {
+	var rows [][]string
+	for i := range open {
+		rows = append(rows, approvalRow(&open[i], e.Now()))
+	}
+	e.Out.Table([]string{"ID", "KIND", "FROM", "AGE", "EXPIRES", "SUBJECT"}, rows)
 }
 
 func approvalRow(a *approval.Approval, now time.Time) []string {
@@ -177,7 +190,7 @@ func (e *Env) showApproval(a *approval.Approval, d *approval.Decision, told *rea
 	}
 	switch {
 	case d != nil:
-		out.Printf("%s\n", Line(decisionText(d)))
+		out.Printf("%s\n", d.Says())
 	case a.Kind == "notice":
 		out.Say("next: post answer %s closes it", a.ID)
 	case len(a.Choices()) > 0:
@@ -185,15 +198,4 @@ func (e *Env) showApproval(a *approval.Approval, d *approval.Decision, told *rea
 	default:
 		out.Say("next: post answer %s -m TEXT | --reject", a.ID)
 	}
-}
-
-func decisionText(d *approval.Decision) string {
-	text := string(d.Verdict) + " by " + d.By + " at " + when(d.At)
-	if d.Choice != "" {
-		text += ": " + d.Choice
-	}
-	if d.Text != "" {
-		text += ": " + cutTo(d.Text, 200)
-	}
-	return text
 }

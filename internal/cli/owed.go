@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
 )
 
 func owedCommand() Command {
@@ -41,31 +42,6 @@ type owedView struct {
 	Answered     bool      `json:"answered,omitempty"` // by mail that waits in one's outbox
 }
 
-func (v owedView) what() string {
-	if v.Kind == "done" {
-		return "the work agreed on"
-	}
-	return "an answer"
-}
-
-func (v owedView) lateness() string {
-	late := time.Duration(v.LateSeconds) * time.Second
-	if v.Answered {
-		return "answered, on its way"
-	}
-	text := ago(late) + " late"
-	if late < 0 {
-		text = "due in " + ago(-late)
-	}
-	switch {
-	case v.Escalated:
-		return text + ", a person was told"
-	case v.Reminded:
-		return text + ", reminded"
-	}
-	return text
-}
-
 func runOwed(e *Env, all bool) error {
 	d, nobody, err := e.openAnyDesk()
 	if err != nil {
@@ -79,22 +55,32 @@ func runOwed(e *Env, all bool) error {
 	if err != nil {
 		return err
 	}
+	if e.JSON {
+		for _, o := range debts {
+			e.Out.Object(ViewOwed(o))
+		}
+		return nil
+	}
+	if len(debts) == 0 {
+		e.Out.Say("nothing is owed")
+		return nil
+	}
+	e.DebtTable(debts)
+	return nil
+}
+
+// ViewOwed is a debt as --json prints it.
+func ViewOwed(o mailbox.Owed) OwedView {
+	return OwedView{ID: o.ID, Debtor: o.DebtorName, Creditor: o.CreditorName, Kind: string(o.Kind), Due: o.Due,
+		LateSeconds: int64(o.Late / time.Second), Subject: o.Subject, Conversation: o.Conversation,
+		Reminded: o.Reminded || !o.LastReminded.IsZero(), RemindedAt: o.LastReminded, Escalated: o.Escalated, Answered: o.Answered}
+}
+
+// DebtTable prints who owes whom.
+func (e *Env) DebtTable(debts []mailbox.Owed) {
 	var rows [][]string
 	for _, o := range debts {
-		v := d.viewDebt(o.Debt, o.Subject)
-		v.Answered = o.Answered
-		if e.JSON {
-			e.Out.Object(v)
-			continue
-		}
-		rows = append(rows, []string{v.Debtor, v.Creditor, v.what(), v.lateness(), short(v.ID), cutTo(v.Subject, subjectWidth)})
+		rows = append(rows, []string{o.DebtorName, o.CreditorName, o.What(), o.Lateness(), short(o.ID), cutTo(o.Subject, subjectWidth)})
 	}
-	switch {
-	case e.JSON:
-	case len(rows) == 0:
-		e.Out.Say("nothing is owed")
-	default:
-		e.Out.Table([]string{"WHO", "TO", "OWES", "DUE", "ID", "SUBJECT"}, rows)
-	}
-	return nil
+	e.Out.Table([]string{"WHO", "TO", "OWES", "DUE", "ID", "SUBJECT"}, rows)
 }

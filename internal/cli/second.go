@@ -3,6 +3,7 @@ package cli
 import (
 	"flag"
 
+	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/doctor"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -64,10 +65,23 @@ func (e *Env) Looker(o *office.Office) (*standing.Looker, error) { return e.Look
 // LookerWith is Looker for who looks again and again: memo keeps what did not
 // change between.
 func (e *Env) LookerWith(o *office.Office, memo *standing.Memo) (*standing.Looker, error) {
-	return standing.NewLooker(o, standing.View{Procs: e.Procs, Live: e.Live, RosterDir: e.rosterDir(o), Memo: memo})
+	v := e.View(o)
+	v.Memo = memo
+	return standing.NewLooker(o, v)
 }
 
 // Doctor examines the office in dir as this user can.
 func (e *Env) Doctor(dir string) *doctor.Doctor {
 	return &doctor.Doctor{Dir: dir, Sys: e.System, Host: e.doctorHost(dir), Table: e.adapters()}
 }
+
+// View is what this user can see of an office's agents besides their mail.
+func (e *Env) View(o *office.Office) standing.View {
+	return standing.View{Procs: e.Procs, Live: e.Live, RosterDir: e.rosterDir(o)}
+}
+
+// Turn is how this command waits for its turn to change the office.
+func (e *Env) Turn() dispatch.Patience { return e.patience() }
+
+// AgentTable prints how agents stand.
+func (e *Env) AgentTable(list []standing.Agent) { e.agentTable(list) }

@@ -37,7 +37,7 @@ func sections() [8]section {
 			primerCommand, helpCommand, completionCommand, versionCommand}},
 		{"", []func() Command{hookCommand, manCommand, becomeCommand}},
 		{"With postd installed", []func() Command{
-			uiCommand, serveCommand, mcpCommand, searchCommand, auditCommand, serviceCommand}},
+			uiCommand, serveCommand, mcpCommand, searchCommand, topCommand, auditCommand, serviceCommand}},
 	}
 }
 
@@ -55,6 +55,10 @@ func mcpCommand() Command {
 
 func searchCommand() Command {
 	return postdCommand("search", "find messages by words, names, acts, times and states", "WORDS… [--limit N] [--before ID] [--rank] [--rebuild] | --verify")
+}
+
+func topCommand() Command {
+	return postdCommand("top", "the floor in a terminal: agents, mail moving, approvals to decide", "[--once]")
 }
 
 func auditCommand() Command {

@@ -24,13 +24,15 @@ type Desk = desk
 // Outcome is what is known of one sent message for one recipient.
 type Outcome = outcome
 
-// MailView, AgentView, TraceView and ErrorView are objects that --json prints
-// (docs/json.md).
+// These are objects that --json prints (docs/json.md).
 type (
-	MailView  = mailView
-	AgentView = standing.Agent
-	TraceView = traceView
-	ErrorView = errorObject
+	ApprovalView = approvalView
+	MoveView     = moveView
+	OwedView     = owedView
+	MailView     = mailView
+	AgentView    = standing.Agent
+	TraceView    = traceView
+	ErrorView    = errorObject
 )
 
 // Call returns the Env of one call that somebody else makes through this

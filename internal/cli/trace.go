@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -94,17 +93,7 @@ func (d *desk) printLife(l *mailbox.Life) {
 
 // viewDebt shows a debt with the names of today.
 func (d *desk) viewDebt(o policy.Debt, subject string) owedView {
-	return owedView{ID: o.ID, Debtor: d.name(o.Debtor), Creditor: d.name(o.Creditor), Kind: string(o.Kind), Due: o.Due,
-		LateSeconds: int64(d.e.Now().Sub(o.Due) / time.Second), Subject: subject, Conversation: o.Conversation,
-		Reminded: o.Reminded || !o.LastReminded.IsZero(), RemindedAt: o.LastReminded, Escalated: o.Escalated}
-}
-
-func (d *desk) name(aid string) string {
-	if aid == "" {
-		return mail.NameHuman
-	}
-	if e, ok := d.Registry.EntryByAID(aid); ok {
-		return e.Name
-	}
-	return aid
+	v := ViewOwed(d.OwedNow(o))
+	v.Subject = subject
+	return v
 }

@@ -43,7 +43,7 @@ func (o Owed) Lateness() string {
 	switch {
 	case o.Escalated:
 		return text + ", a person was told"
-	case o.Reminded:
+	case o.Reminded, !o.LastReminded.IsZero():
 		return text + ", reminded"
 	}
 	return text

@@ -22,6 +22,7 @@ func Commands() []cli.Command {
 		serviceCommand(),
 		mcpCommand(),
 		searchCommand(),
+		topCommand(),
 		notifyCommand(),
 		cli.HelpCommand(),
 		manCommand(),
