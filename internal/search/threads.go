@@ -171,6 +171,16 @@ func (x *Index) fitsFrom(ctx context.Context, s *statement, thread, row int64) (
 	return err == nil, err
 }
 
+// Whole reports whether the index ever was up to date: it may be behind, but what
+// is old is in it.
+func (x *Index) Whole(ctx context.Context) (bool, error) {
+	var swept int
+	if err := x.db.QueryRowContext(ctx, `SELECT swept FROM meta`).Scan(&swept); err != nil {
+		return false, x.failed(err)
+	}
+	return swept == 1, nil
+}
+
 // rowOf is the row of a message that a caller names.
 func (x *Index) rowOf(ctx context.Context, id mail.ID) (row int64, err error) {
 	err = x.db.QueryRowContext(ctx, `SELECT row FROM message WHERE id = ?`, string(id)).Scan(&row)

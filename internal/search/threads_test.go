@@ -101,6 +101,12 @@ func TestThreadIsPaged(t *testing.T) {
 	t.Parallel()
 	f := newFilled(t, "ann", "bob")
 	f.many(30)
+	fresh, err := openIndex(f.Dir, f.index, f.Sys)
+	f.check(err)
+	if whole, err := fresh.Whole(context.Background()); err != nil || whole {
+		t.Errorf("an index that has read nothing is whole: %v %v", whole, err)
+	}
+	f.check(fresh.Close())
 	var list []*mail.Message
 	for i := range 25 {
 		m := f.message("ann", "bob", mail.Inform, fmt.Sprint("turn ", i), "common")
@@ -110,8 +116,11 @@ func TestThreadIsPaged(t *testing.T) {
 	f.add(list[:20]...)
 	x := f.open()
 	f.add(list[20:]...)
-	_, err := x.Update(context.Background())
+	_, err = x.Update(context.Background())
 	f.check(err)
+	if whole, err := x.Whole(context.Background()); err != nil || !whole {
+		t.Errorf("%v %v", whole, err)
+	}
 
 	th, err := x.Thread(context.Background(), "long", list[9].ID)
 	f.check(err)

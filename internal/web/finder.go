@@ -37,8 +37,7 @@ type finder struct {
 
 // indexed is how far the index is, for a page to say.
 type indexed struct {
-	Whole   bool // it was read to the journal's end since this server began
-	Percent int  // if it is not whole
+	Percent int  // how much of what is new is read
 	Late    bool // what came last is still being read
 	Missing int  // messages without a sound copy
 	Damaged bool // the journal has a line that cannot be read
@@ -53,17 +52,21 @@ var errNotWhole = errors.New("the index is being built")
 func (s *Site) ask(ctx context.Context, d *cli.Desk, fn func(*search.Index) error) (indexed, error) {
 	f := &s.behind.finder
 	state, err := f.current(ctx, d, search.Dir(s.Env.User().Dir, d.Office))
-	switch {
-	case err != nil:
+	if err != nil {
 		return state, err
-	case !state.Whole:
-		return state, errNotWhole
 	}
 	x, err := f.take(ctx, d, search.Dir(s.Env.User().Dir, d.Office))
 	if err != nil {
 		return state, err
 	}
-	err = fn(x)
+	switch whole, werr := x.Whole(ctx); {
+	case werr != nil:
+		err = werr
+	case !whole:
+		err = errNotWhole
+	default:
+		err = fn(x)
+	}
 	f.giveBack(x, err)
 	return state, err
 }
@@ -112,6 +115,9 @@ func (f *finder) start(d *cli.Desk, dir string) <-chan struct{} {
 }
 
 func (f *finder) readOn(ctx context.Context, d *cli.Desk, dir string) error {
+	f.mu.Lock()
+	f.state.Percent = 0
+	f.mu.Unlock()
 	x, err := f.take(ctx, d, dir)
 	if err != nil {
 		return err
@@ -126,7 +132,6 @@ func (f *finder) readOn(ctx context.Context, d *cli.Desk, dir string) error {
 	if err == nil {
 		f.mu.Lock()
 		f.path = x.Path()
-		f.state.Whole, f.state.Percent = true, 100
 		f.state.Missing, f.state.Damaged = taken.Missing, taken.Damaged
 		if why := x.Rebuilt(); why != "" {
 			f.state.Rebuilt = why

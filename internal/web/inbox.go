@@ -96,7 +96,7 @@ type approvalData struct {
 	Options  []option
 	Next     string // the approval that waits longest besides this one
 	Others   int
-	Thread   []*mail.Message
+	Thread   *threadView
 	NoThread string // why it is not shown
 	Payload  payload
 	Text     string // what was typed into a form that was refused
@@ -162,7 +162,8 @@ func (s *Site) approvalData(r *http.Request) (*approvalData, error) {
 	}
 	d.Payload = payloadOf(desk.Office.ReadMessage(a.Message))
 	d.Payload.compare(a)
-	if d.Thread, err = desk.Thread(a.Conversation); err != nil {
+	d.Thread, err = s.readThread(r.Context(), desk, a.Conversation, piece{}, "")
+	if err != nil {
 		d.NoThread = mail.Neutralise(err.Error(), false)
 	}
 	return d, nil
