@@ -40,6 +40,7 @@ type batchMessage struct {
 	Deadline     string   `json:"deadline"`
 	Key          string   `json:"key"`
 	Again        bool     `json:"again"`
+	Options      []string `json:"options"`
 }
 
 // nameList is addresses: a list, or one string with commas.
@@ -82,7 +83,7 @@ func (s *send) runBatch(ctx context.Context, e *Env, args []string) error {
 	switch {
 	case len(args) > 0:
 		return usageError(e.name, "does not know what to do with "+quote(args[0]), "with --batch the recipients stand in the input")
-	case s.text.given || s.file.given || s.subject != "" || s.act != "" || s.key != "" || s.cc != "" || s.replyTo != "" || s.conversation != "" || s.deadline != "":
+	case s.text.given || s.file.given || s.subject != "" || s.act != "" || s.key != "" || s.cc != "" || s.replyTo != "" || s.conversation != "" || s.deadline != "" || len(s.options) > 0:
 		return usageError(e.name, "--batch takes the messages from standard input whole", "put act, subject, cc, key … into each line")
 	case e.StdinTTY:
 		return usageError(e.name, "--batch reads messages from standard input", "pipe them in, one JSON object a line")
@@ -220,7 +221,7 @@ func (r *batchReader) parse(raw []byte) batchEntry {
 		return invalid(errors.New("something follows the object"), "write one JSON object a line")
 	}
 	b.draft = mailbox.Draft{To: m.To, CC: m.CC, Act: m.Act, Subject: m.Subject, Body: m.Body, Conversation: m.Conversation,
-		NeedsHuman: m.NeedsHuman, Deadline: m.Deadline, Key: m.Key, Again: m.Again}
+		NeedsHuman: m.NeedsHuman, Deadline: m.Deadline, Key: m.Key, Again: m.Again, Options: m.Options}
 	if strings.TrimSpace(m.Body) == "" {
 		return invalid(errors.New("the message is empty"), `give it a "body"`)
 	}

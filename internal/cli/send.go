@@ -27,12 +27,14 @@ the first one's id and state. --key K does the same for ever, --again overrides.
 
 With --batch each line of standard input is one message, a JSON object:
   {"to": "coder", "act": "request", "subject": "…", "body": "…"}
-to may be a list; cc, in_reply_to, conversation, needs_human, deadline, key and
-again may stand there too. Each message gets its line of answer, in order.`,
+to may be a list; cc, in_reply_to, conversation, needs_human, deadline, key,
+again and options may stand there too. Each message gets its line of answer,
+in order.`,
 		Examples: []string{
 			`post send coder --act request -s "Review the retry loop" < note.md`,
 			`post send coder,tester -m "The build is green again."`,
 			`post send human --act query -s "May I delete the old branch?" -f why.md`,
+			`post send human --act query -m "Which first?" --option api --option "the page"`,
 			`post send --batch --json < messages.jsonl`,
 		},
 		Setup: func(fs *flag.FlagSet) Run {
@@ -40,6 +42,7 @@ again may stand there too. Each message gets its line of answer, in order.`,
 			s.declare(fs)
 			fs.StringVar(&s.replyTo, "reply-to", "", "the `ID` of the message that this answers")
 			fs.StringVar(&s.conversation, "conversation", "", "the conversation `C` that it belongs to")
+			fs.Var(&s.options, "option", "one `ANSWER` of those that a person may choose; once for each")
 			fs.BoolVar(&s.batch, "batch", false, "read messages from standard input, one JSON object a line")
 			return s.run
 		},
@@ -50,6 +53,7 @@ type send struct {
 	compose
 	replyTo, conversation string
 	batch                 bool
+	options               List
 }
 
 func (s *send) run(ctx context.Context, e *Env, args []string) error {
@@ -67,7 +71,7 @@ func (s *send) run(ctx context.Context, e *Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	draft := mailbox.Draft{To: splitNames(args[0]), Conversation: s.conversation}
+	draft := mailbox.Draft{To: splitNames(args[0]), Conversation: s.conversation, Options: s.options}
 	if s.replyTo != "" {
 		if draft.InReplyTo, err = d.Find(s.replyTo); err != nil {
 			return err

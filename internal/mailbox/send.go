@@ -23,6 +23,8 @@ type Draft struct {
 	Deadline     string // a duration or an RFC 3339 time
 	Key          string
 	Again        bool
+	// Options are what a person may choose from, for a question to one.
+	Options []string
 }
 
 // Sent is one message of a draft: stored, found to be sent already, or not
@@ -107,6 +109,9 @@ func (m *Mailbox) prepare(d *Draft, facts *once) ([]*mail.Message, []policy.Worl
 		if d.Key != "" || d.Again {
 			msg.Envelope = &mail.Envelope{Key: d.Key, Again: d.Again}
 		}
+		if err := msg.SetOptions(d.Options); err != nil {
+			return nil, nil, err
+		}
 		w, err := m.Office.World(m.Registry, m.Author, msg, facts)
 		if err != nil {
 			return nil, nil, err
@@ -119,9 +124,24 @@ func (m *Mailbox) prepare(d *Draft, facts *once) ([]*mail.Message, []policy.Worl
 			return nil, nil, &mail.Error{Op: "send", Kind: mail.KindRule, Addr: to, Err: errors.New(strings.TrimSuffix(told, ".")),
 				Hint: "act on that answer, or ask something else"}
 		}
+		if len(d.Options) > 0 && !asks(plan) {
+			return nil, nil, &mail.Error{Op: "send", Kind: mail.KindInvalid, Addr: "options", Err: errors.New("only a person chooses from options, and only in answer to a question"),
+				Hint: "send it to human as a query or request, or with --needs-human"}
+		}
 		msgs, worlds = append(msgs, msg), append(worlds, w)
 	}
 	return msgs, worlds, nil
+}
+
+// asks reports whether a plan puts a question before a person, now or when it is
+// released.
+func asks(plan []policy.Action) bool {
+	for _, a := range plan {
+		if q, ok := a.(policy.Ask); ok && q.Kind != policy.Notice {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyTold reports whether all that a plan does is to tell the author
@@ -154,6 +174,10 @@ func checkDraft(d *Draft, now time.Time) error {
 	if d.Conversation != "" && !mail.ValidConversation(d.Conversation) {
 		return &mail.Error{Op: "send", Kind: mail.KindInvalid, Addr: "--conversation", Err: errors.New("is no conversation id"),
 			Hint: `copy one from "post inbox --json"`}
+	}
+	var err error
+	if d.Options, err = mail.CheckOptions(d.Options); err != nil {
+		return err
 	}
 	if d.Deadline != "" {
 		if _, err := mail.ResolveDeadline(d.Deadline, now); err != nil {

@@ -55,7 +55,7 @@ func (c *call) replyMail() (*reply, error) {
 
 func (c *call) askHuman() (*reply, error) {
 	draft := mailbox.Draft{To: []string{mail.NameHuman}, Act: mail.Query, Subject: c.text("subject"), Body: c.text("question"),
-		Deadline: c.text("deadline"), Key: c.text("key")}
+		Deadline: c.text("deadline"), Key: c.text("key"), Options: c.list("options")}
 	return c.post(draft, "question", "The answer comes as mail from human: wait_for_mail with reply_to waits for it.")
 }
 

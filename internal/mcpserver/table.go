@@ -70,6 +70,7 @@ func tools() []tool {
 			about: "Put a question before a person. The answer comes as mail from human.",
 			args: []argument{
 				{name: "question", kind: kindText, required: true},
+				{name: "options", kind: kindList, about: "short answers to choose from"},
 				{name: "subject", kind: kindText}, deadline, key,
 			}},
 		{name: "trace_mail", run: (*call).traceMail, reads: true,

@@ -123,6 +123,10 @@ func (p *pass) approval(j *job, a policy.Ask) *approval.Approval {
 	}
 	if a.Kind == policy.Question {
 		ap.AskKey = mail.ContentKey(m)
+		var err error
+		if ap.Options, err = m.Options(); err != nil {
+			ap.Why += "; the options that " + ap.Asker + " wrote cannot be shown: they are no list of up to 9 short, different texts"
+		}
 	}
 	if a.Kind == policy.Release {
 		ap.Chain = p.chain(j)
