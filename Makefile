@@ -8,7 +8,7 @@ FUZZTIME ?= 10s
 BENCHFLAGS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build test lint race fuzz e2e e2e-runtimes bench bench-quick demo demo-office readme-check man install cross mcp-conformance mcp-inspector clean help
+.PHONY: build test lint race fuzz e2e e2e-runtimes e2e-web bench bench-quick demo demo-office readme-check man install cross mcp-conformance mcp-inspector clean help
 
 build: ## build bin/post and bin/postd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -35,9 +35,13 @@ fuzz: ## each fuzz target for FUZZTIME
 e2e: build ## whole programs: kill -9 at every system call, concurrency, faults
 	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e
 	$(MAKE) e2e-runtimes
+	$(MAKE) e2e-web
 
 e2e-runtimes: ## the real coding CLIs, pinned, against a scripted model (e2e/README.md)
 	cd e2e/runtimes && $(GO) test -tags e2e -count=1 -timeout 30m
+
+e2e-web: build ## the page in a real Chromium; its screenshots go to out/screens (e2e/README.md)
+	$(TESTENV) $(GO) test -tags e2e -count=1 -timeout 20m ./e2e/web
 
 bench: ## ratios against peers and physical limits, in one run (docs/bench.md)
 	$(GO) run ./bench $(BENCHFLAGS)

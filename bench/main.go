@@ -26,6 +26,7 @@ type options struct {
 	full   int
 	agents int
 	search int
+	web    int
 	out    string
 	verify bool
 	keep   bool
@@ -35,10 +36,11 @@ func main() {
 	var o options
 	flag.StringVar(&o.dir, "dir", ".", "where to work, in a directory that is removed again; the disk under it is measured")
 	flag.IntVar(&o.rounds, "rounds", 7, "interleaved rounds of each measurement")
-	flag.StringVar(&o.only, "only", "", "only groups whose name contains this: start, tokens, throughput, batch, watch, parallel, full, memory, search")
+	flag.StringVar(&o.only, "only", "", "only groups whose name contains this: start, tokens, throughput, batch, watch, parallel, full, memory, search, web")
 	flag.IntVar(&o.full, "full", 100_000, "archived messages of the full office; the goals are for 1000000, which takes some minutes to make")
 	flag.IntVar(&o.agents, "agents", 1000, "agents of the full office")
 	flag.IntVar(&o.search, "search", 100_000, "messages of the office that is searched; the goals are for 1000000")
+	flag.IntVar(&o.web, "web", 100_000, "messages of the office whose page is measured")
 	flag.StringVar(&o.out, "out", "", "also write the table to this file")
 	flag.BoolVar(&o.verify, "verify", false, "prove by post verify that the filled offices are sound")
 	flag.BoolVar(&o.keep, "keep", false, "leave the offices and programs where they are, to look into them")
@@ -46,7 +48,7 @@ func main() {
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process here")
 	flag.Parse()
 	if *quick {
-		o.rounds, o.full, o.search = 3, 20_000, 20_000
+		o.rounds, o.full, o.search, o.web = 3, 20_000, 20_000, 20_000
 	}
 	if *profile != "" {
 		f, err := os.Create(*profile)
@@ -70,7 +72,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"start", starts}, {"tokens", tokens}, {"throughput", throughput}, {"batch", batch}, {"watch", watch},
-		{"parallel", parallel}, {"memory", memory}, {"search", searching}, {"full", full},
+		{"parallel", parallel}, {"memory", memory}, {"search", searching}, {"web", web}, {"full", full},
 	}
 }
 

@@ -104,8 +104,11 @@ func (f *filling) open() error {
 		fsys, err := real(dir)
 		return Unsynced{fsys}, err
 	}
-	var err error
-	if f.office, _, err = office.Create(f.Dir, sys, office.CreateOptions{Name: "web shop", PersonCheck: config.PersonCheckOff}); err != nil {
+	err := free(func() (err error) {
+		f.office, _, err = office.Create(f.Dir, sys, office.CreateOptions{Name: "web shop", PersonCheck: config.PersonCheckOff})
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if err := f.rules(); err != nil {
