@@ -47,6 +47,11 @@ type indexed struct {
 // errNotWhole says that the index is being built: there is nothing to ask yet.
 var errNotWhole = errors.New("the index is being built")
 
+// indexBroken is that the index itself cannot be used, whatever is asked.
+type indexBroken struct{ error }
+
+func (e indexBroken) Unwrap() error { return e.error }
+
 // ask asks the index. fn is not called, and the error is errNotWhole, while the
 // index is built for the first time.
 func (s *Site) ask(ctx context.Context, d *cli.Desk, fn func(*search.Index) error) (indexed, error) {
@@ -57,11 +62,11 @@ func (s *Site) ask(ctx context.Context, d *cli.Desk, fn func(*search.Index) erro
 	}
 	x, err := f.take(ctx, d, search.Dir(s.Env.User().Dir, d.Office))
 	if err != nil {
-		return state, err
+		return state, indexBroken{err}
 	}
 	switch whole, werr := x.Whole(ctx); {
 	case werr != nil:
-		err = werr
+		err = indexBroken{werr}
 	case !whole:
 		err = errNotWhole
 	default:
@@ -87,7 +92,7 @@ func (f *finder) current(ctx context.Context, d *cli.Desk, dir string) (indexed,
 	state := f.state
 	state.Late = f.reading != nil
 	if f.reading == nil && f.err != nil {
-		return state, f.err
+		return state, indexBroken{f.err}
 	}
 	return state, nil
 }

@@ -79,6 +79,9 @@ func (s *Site) search(w http.ResponseWriter, r *http.Request) {
 	case isOurs(err, mail.KindInvalid, mail.KindUnknown, mail.KindAmbiguous, mail.KindNotFound):
 		t := troubleOf(err)
 		v.Trouble, st = &t, http.StatusUnprocessableEntity
+	case errors.As(err, new(indexBroken)):
+		t := troubleOf(err.(indexBroken).error)
+		v.Trouble, st = &t, http.StatusServiceUnavailable
 	case err != nil:
 		s.fail(w, r, err)
 		return

@@ -33,8 +33,9 @@ type threadView struct {
 	At       mail.ID             // the message that was asked for
 	Open     mail.ID             // the long message that is shown whole
 	Index    indexed
-	Build    bool   // read from the journal: the index is being built
-	Query    string // what keeps the piece as it is
+	Build    bool     // read from the journal: the index is being built
+	Trouble  *trouble // what is wrong with the index
+	Query    string   // what keeps the piece as it is
 	Start    mail.ID
 }
 
@@ -114,8 +115,13 @@ func (s *Site) readThread(ctx context.Context, d *cli.Desk, name string, p piece
 		read, err = fromIndex(ctx, x, name, p)
 		return err
 	})
-	if errors.Is(err, errNotWhole) {
+	switch {
+	case errors.Is(err, errNotWhole):
 		v.Build = true
+		read, err = fromJournal(d, name, p)
+	case errors.As(err, new(indexBroken)):
+		t := troubleOf(err.(indexBroken).error)
+		v.Trouble = &t
 		read, err = fromJournal(d, name, p)
 	}
 	if err != nil {

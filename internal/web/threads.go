@@ -28,6 +28,7 @@ type threadsView struct {
 	Trouble *trouble // the words make no sense
 	Index   indexed
 	Build   bool // the index is being built: the rows are of the journal's end
+	Broken  bool // there is no index: so are they
 }
 
 // threadsForm is what the list is narrowed to.
@@ -120,7 +121,7 @@ func (s *Site) threads(w http.ResponseWriter, r *http.Request) {
 	}
 	v.choices(agentNames(d))
 	st := 0
-	if v.Trouble != nil {
+	if v.Trouble != nil && !v.Broken {
 		st = http.StatusUnprocessableEntity
 	}
 	s.render(w, r, "threads", view{Title: "Threads", Nav: "threads", Status: st, Data: v})
@@ -154,6 +155,10 @@ func (s *Site) listThreads(ctx context.Context, d *cli.Desk, v *threadsView) err
 	switch {
 	case errors.Is(err, errNotWhole):
 		v.Build = true
+		list, err = recentThreads(d)
+	case errors.As(err, new(indexBroken)):
+		t := troubleOf(err.(indexBroken).error)
+		v.Trouble, v.Broken = &t, true
 		list, err = recentThreads(d)
 	case isOurs(err, mail.KindInvalid, mail.KindUnknown, mail.KindAmbiguous, mail.KindNotFound):
 		t := troubleOf(err)

@@ -283,6 +283,39 @@ func TestWhileTheIndexIsBuilt(t *testing.T) {
 	p.site.Close()
 }
 
+// TestWithoutAnIndex: whatever is wrong with it, the pages say so and show what
+// the office itself has.
+func TestWithoutAnIndex(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "coder", "tester")
+	p.say("coder", "tester", mail.Inform, "c-one", "Look", "some words")
+	state := p.site.Env.User().Dir
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(state, "search"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, p.ok("/threads"), `role="alert"`, "search index", "What to do", "c-one", "Look")
+	wants(t, p.ok("/threads/c-one"), `role="alert"`, "some words")
+	wants(t, p.ok("/message/"+string(p.say("coder", "tester", mail.Inform, "c-one", "Re: Look", "more"))), "delivered to the inbox")
+	if w := p.get("/search?q=words"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "search index") {
+		t.Errorf("%d", w.Code)
+	}
+	// The office has one message no more: it is named, and the rest is there.
+	if err := os.Remove(filepath.Join(state, "search")); err != nil {
+		t.Fatal(err)
+	}
+	gone := p.say("coder", "tester", mail.Inform, "c-one", "Gone", "will be gone")
+	wants(t, p.ok("/threads/c-one"), "will be gone")
+	if err := os.Remove(filepath.Join(p.Dir, "messages", gone.Month(), string(gone)+".json")); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, p.ok("/threads/c-one"), "some words", "does not have "+string(gone), "post verify", "!will be gone")
+	wants(t, p.ok("/threads"), "cannot be read: post verify")
+	wants(t, p.ok("/search?q=words"), "<mark>words</mark>")
+}
+
 func TestFacets(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 30, 12, 0, 0, 0, time.UTC)
