@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/postroom/postroom/internal/office"
@@ -61,15 +63,34 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// after is the last record of the journal that a page which is made now may
-// know of, 0 if nobody follows the journal: then its parts are fetched anew when
-// it begins to listen.
-func (s *Site) after() uint64 {
+type afterKey struct{}
+
+// noted notes, before a page looks at the office, what it may know of when it is
+// made, as /live takes it: nothing that happens meanwhile is missed. If nobody
+// follows the office it is "", and the page's parts are fetched anew when it
+// begins to listen.
+func (s *Site) noted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), afterKey{}, s.after())))
+	})
+}
+
+func (s *Site) after() string {
 	b := &s.behind
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.live == nil {
-		return 0
+		return ""
 	}
-	return b.live.Last()
+	n, beside, ok := b.live.Last()
+	if !ok {
+		return ""
+	}
+	return strconv.FormatUint(n, 10) + "&beside=" + strconv.FormatUint(beside, 10)
+}
+
+// knows is what was noted at a request.
+func knows(r *http.Request) string {
+	after, _ := r.Context().Value(afterKey{}).(string)
+	return after
 }

@@ -201,7 +201,10 @@ func TestFloor(t *testing.T) {
 	}
 	page := p.ok("/")
 	has("the floor", page, `data-desk="ann"`, `data-desk="bob"`, `data-desk="human"`, "busy", "<b>1</b> unread", "owes 1 answer", "<b>1</b> waits for you",
-		"Look at &lt;this&gt;", `href="/message/`+string(id)+`"`, "q=from:ann+to:bob", `data-after="`)
+		"Look at &lt;this&gt;", `href="/message/`+string(id)+`"`, "q=from:ann+to:bob")
+	if again := p.ok("/"); !strings.Contains(again, `data-after="`) {
+		t.Error("a page does not say what it knows of")
+	}
 	desks := p.ok("/?part=desks")
 	has("the desks", desks, `data-desk="ann"`)
 	lately := p.ok("/?part=lately")

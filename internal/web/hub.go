@@ -78,6 +78,7 @@ type Live struct {
 	ring      []event // of the journal, oldest first
 	covered   uint64  // every event after this record is in ring
 	last      uint64  // the newest record
+	beside    uint64  // how many events there were that are not the journal's
 	lately    lately
 	touched   time.Time
 	stop      context.CancelFunc // nil: not running
@@ -138,14 +139,12 @@ func (l *Live) touch() <-chan struct{} {
 	return l.looked
 }
 
-// Last is the number of the newest record that was told, 0 if nobody looks.
-func (l *Live) Last() uint64 {
+// Last is the number of the newest record that was told, and of the newest event
+// beside the journal; false if nobody looks.
+func (l *Live) Last() (n, beside uint64, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stop == nil {
-		return 0
-	}
-	return l.last
+	return l.last, l.beside, l.stop != nil
 }
 
 // Lately is what was delivered lately. It waits for the first look, or for ctx.
@@ -274,6 +273,9 @@ func (l *Live) keep(e event) {
 // send queues an event for everybody. Whose queue is full is cut off: the
 // browser comes back by itself.
 func (l *Live) send(e event) {
+	if e.n == 0 {
+		l.beside++
+	}
 	for b := range l.listeners {
 		select {
 		case b.queue <- e:

@@ -21,10 +21,10 @@ func (l *Live) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Stream streams events (text/event-stream) until the browser leaves, is cut off
 // or may not listen any more. Last-Event-ID, or at first the parameter "after",
-// is the number of the last record that the page knows of.
+// is the number of the last record that the page knows of, "beside" the number
+// of the last event that is not the journal's.
 func (l *Live) Stream(w http.ResponseWriter, r *http.Request, may func() bool) {
-	known, err := strconv.ParseUint(cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")), 10, 64)
-	b, first, ok := l.join(known, err == nil)
+	b, first, ok := l.join(knownOf(r))
 	if !ok {
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "too many pages listen already; close some", http.StatusServiceUnavailable)
@@ -42,8 +42,26 @@ func (l *Live) Stream(w http.ResponseWriter, r *http.Request, may func() bool) {
 	out.pump(r, b, l.pace.beat)
 }
 
+// known is what a browser says that it knows of.
+type known struct {
+	n       uint64 // of the journal's record
+	ok      bool   // it knows of something
+	beside  uint64 // of the event that is not the journal's, if hasSeen
+	hasSeen bool
+}
+
+func knownOf(r *http.Request) (k known) {
+	q := r.URL.Query()
+	var err error
+	k.n, err = strconv.ParseUint(cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after")), 10, 64)
+	k.ok = err == nil
+	k.beside, err = strconv.ParseUint(q.Get("beside"), 10, 64)
+	k.hasSeen = err == nil && r.Header.Get("Last-Event-ID") == ""
+	return k
+}
+
 // join lets a browser listen and returns what it has to be told first.
-func (l *Live) join(known uint64, returns bool) (b *listener, first []event, ok bool) {
+func (l *Live) join(k known) (b *listener, first []event, ok bool) {
 	l.mu.Lock()
 	if l.closed || len(l.listeners) >= l.pace.listeners {
 		l.mu.Unlock()
@@ -56,12 +74,12 @@ func (l *Live) join(known uint64, returns bool) (b *listener, first []event, ok 
 	<-looked // what comes meanwhile is in the queue
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return b, l.welcome(b, known, returns), true
+	return b, l.welcome(b, k), true
 }
 
 // welcome is what a browser is told first: what it has missed, or that nobody
 // knows what that was. The caller holds l.mu.
-func (l *Live) welcome(b *listener, known uint64, returns bool) []event {
+func (l *Live) welcome(b *listener, k known) []event {
 	first := []event{{n: l.last, name: onBeat, data: []byte("{}")}}
 	var beside []event
 	for range len(b.queue) { // what is the journal's is in the ring, too
@@ -70,12 +88,12 @@ func (l *Live) welcome(b *listener, known uint64, returns bool) []event {
 		}
 	}
 	switch {
-	case returns && (known < l.covered || known > l.last):
+	case k.ok && (k.n < l.covered || k.n > l.last || k.hasSeen && k.beside != l.beside):
 		first[0].name = onReset
-	case returns:
-		first[0].n = known
+	case k.ok:
+		first[0].n = k.n
 		for _, e := range l.ring {
-			if e.n > known {
+			if e.n > k.n {
 				first = append(first, e)
 			}
 		}

@@ -189,9 +189,25 @@ func TestLiveResumes(t *testing.T) {
 		}
 		b.stop()
 	}
-	b = browse(t, url, b.last)
+	last = b.last
+	b = browse(t, url, last)
 	if name, _, _ := b.next(); name != onBeat {
 		t.Errorf("with nothing missed it begins with %s", name)
+	}
+	_, beside, ok := l.Last()
+	if !ok {
+		t.Fatal("it does not run")
+	}
+	page := url + "?after=" + last + "&beside=" + fmt.Sprint(beside)
+	if name, _, _ := browse(t, page, "").next(); name != onBeat {
+		t.Errorf("a page with nothing missed begins with %s", name)
+	}
+	l.Tell(onHealth, Move{Event: "examined"})
+	if name, _, _ := browse(t, page, "").next(); name != onReset {
+		t.Errorf("a page that missed what is not in the journal begins with %s", name)
+	}
+	if name, _, _ := browse(t, page, last).next(); name != onBeat {
+		t.Errorf("of a browser that comes back only the number counts, and it begins with %s", name)
 	}
 }
 

@@ -35,7 +35,7 @@ type shell struct {
 	Waiting int    // approvals that wait for a person
 	Said    []string
 	In      bool   // there is a session
-	After   uint64 // the last record that the page knows of, 0: unknown
+	After   string // what the page knows of, for /live?after=; "" if nobody follows the office
 }
 
 // parse reads all templates.
@@ -87,7 +87,7 @@ func (s *Site) shell(r *http.Request, v view) *shell {
 		return sh
 	}
 	sh.In, sh.CSRF, sh.Office, sh.Dir = true, formToken(session), officeName(s.Dir), s.Dir
-	sh.After = s.after()
+	sh.After = knows(r)
 	sh.Said = s.said.take(session, r.URL.Query().Get("said"))
 	if o, err := s.open(); err == nil {
 		if open, err := approval.Open(o.FS); err == nil {

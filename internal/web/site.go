@@ -56,7 +56,7 @@ func (s *Site) Handler() http.Handler {
 	open.HandleFunc("GET /static/{file}", s.static)
 	open.HandleFunc("GET /favicon.ico", s.icon)
 	open.HandleFunc("GET /enter", s.enter)
-	open.Handle("/", s.entered(in))
+	open.Handle("/", s.entered(s.noted(in)))
 
 	in.HandleFunc("GET /{$}", s.floor)
 	in.HandleFunc("GET /inbox", s.inbox)
