@@ -141,7 +141,8 @@ func runtimeDir() string {
 func showArgs(tool, title, body string) []string {
 	switch strings.TrimSuffix(filepath.Base(tool), ".exe") {
 	case "notify-send":
-		return []string{"--app-name=Postroom", "--category=im.received", "--", title, markup(body)}
+		// It takes backslashes in the body for escapes.
+		return []string{"--app-name=Postroom", "--category=im.received", "--", title, strings.ReplaceAll(markup(body), `\`, `\\`)}
 	case "gdbus":
 		return []string{"call", "--session", "--dest", "org.freedesktop.Notifications", "--object-path", "/org/freedesktop/Notifications",
 			"--method", "org.freedesktop.Notifications.Notify", "--", variant("Postroom"), "uint32 0", variant(""), variant(title), variant(markup(body)), "@as []", "@a{sv} {}", "int32 -1"}

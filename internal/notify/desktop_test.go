@@ -64,7 +64,7 @@ func TestDesktopArguments(t *testing.T) {
 	}
 	s := tg.one()
 	want := []string{"--app-name=Postroom", "--category=im.received", "--", "Postroom: coder asks you",
-		"1 question waits for you: run `post approvals ap-0123456789`\ncoder writes: --urgency=critical &lt;b&gt;&amp;x&lt;/b&gt; $(id)\nit's \\ a\nbody"}
+		"1 question waits for you: run `post approvals ap-0123456789`\ncoder writes: --urgency=critical &lt;b&gt;&amp;x&lt;/b&gt; $(id)\nit's \\\\ a\nbody"}
 	if strings.Join(s.Args, "\x00") != strings.Join(want, "\x00") {
 		t.Errorf("%q", s.Args)
 	}

@@ -64,15 +64,15 @@ func asJSON(v any) (request, error) {
 
 // payload is the generic form.
 type payload struct {
-	V        int          `json:"v"`
-	Agent    string       `json:"agent"`
-	Count    int          `json:"count"`
-	IDs      []mail.ID    `json:"ids"`
-	Command  string       `json:"command"`
-	OfficeID string       `json:"office_id"`
-	Text     string       `json:"text"`
+	V        int            `json:"v"`
+	Agent    string         `json:"agent"`
+	Count    int            `json:"count"`
+	IDs      []mail.ID      `json:"ids"`
+	Command  string         `json:"command"`
+	OfficeID string         `json:"office_id"`
+	Text     string         `json:"text"`
 	Asks     []notify.Asked `json:"asks,omitempty"`
-	Test     bool         `json:"test,omitempty"`
+	Test     bool           `json:"test,omitempty"`
 }
 
 func generic(p notify.Pointer) (request, error) {
