@@ -52,9 +52,9 @@ func newEyes(o *office.Office, log *slog.Logger) *eyes {
 		return x
 	}
 	x.w = w
-	for _, dir := range []string{office.JournalDir, office.ApprovalsDir, approvalsDone} {
-		w.Add(o.FS.Path(dir)) // one that is not there yet is seen when it is looked at
-	}
+	// Whatever happens comes to the journal. More directories are not watched: where
+	// that takes a descriptor for each file, the decided approvals alone are many.
+	w.Add(o.FS.Path(office.JournalDir)) // else it is seen when it is looked at
 	return x
 }
 
