@@ -87,3 +87,27 @@ func TestEveryRuntime(t *testing.T) {
 		})
 	}
 }
+
+// In a headless worker hooks say nothing: its keeper announces its mail.
+func TestSilentInAWorker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "coder:gemini:/ws", "tester:codex:/cx")
+	w.procs.start(10, "gemini", "/ws")
+	w.mail("tester", "coder", mail.Request)
+	fire := func() string {
+		t.Helper()
+		h, out, errs := w.hook(Gemini{}, 10, `{"hook_event_name":"BeforeAgent","session_id":"s1","cwd":"/ws","prompt":"go"}`)
+		if code := h.Run(context.Background(), nil); code != 0 || errs.Len() > 0 {
+			t.Errorf("exit %d, %s", code, errs)
+		}
+		return out.String()
+	}
+	w.env["POSTROOM_WORKER"] = "acp"
+	if said := fire(); said != "" {
+		t.Errorf("%q", said)
+	}
+	delete(w.env, "POSTROOM_WORKER")
+	if said := fire(); !strings.Contains(said, "1 ") {
+		t.Errorf("elsewhere it is told: %q", said)
+	}
+}
