@@ -75,6 +75,24 @@ func (s *shop) send(text string, more ...string) (code int, out string) {
 	return code, out
 }
 
+// told sends to a worker that is idle. On a slow machine the answer may come
+// after the sender's two seconds; then it says so.
+func (s *shop) told(text string) (id string, quick bool) {
+	s.t.Helper()
+	code, out := s.send(text)
+	quick = code == 0 && strings.Contains(out, "(notified: acp)")
+	if !quick && (code != mail.ExitNotSurfaced || !strings.Contains(out, "delivered, not yet surfaced: ")) {
+		s.t.Fatalf("%d %s", code, out)
+	}
+	for _, w := range strings.Fields(out) {
+		if mail.ID(w).Valid() {
+			return w, quick
+		}
+	}
+	s.t.Fatal(out)
+	return "", false
+}
+
 func pidOf(t *testing.T, line string) int {
 	t.Helper()
 	pid, err := strconv.Atoi(line)
@@ -172,9 +190,7 @@ func TestWorkerForty(t *testing.T) {
 	served := s.serve()
 	s.idle()
 	s.fake.Say(acptest.Hold)
-	if code, out := s.send("first"); code != 0 {
-		t.Fatalf("%d %s", code, out)
-	}
+	s.told("first")
 	eventually(t, "a busy worker", func() bool { return s.look().Presence == "busy" })
 	var wg sync.WaitGroup
 	for i := range 40 {
@@ -191,7 +207,7 @@ func TestWorkerForty(t *testing.T) {
 	s.fake.Unsay(acptest.Hold)
 	eventually(t, "the next prompt", func() bool { return s.prompts() == 2 })
 	s.idle()
-	if got := s.fake.Lines("prompts")[1]; !strings.Contains(got, "40 new messages (41 unread in all)") {
+	if got := s.fake.Lines("prompts")[1]; !strings.Contains(got, "40 new messages (41 unread in all)") && !strings.Contains(got, "41 new messages") {
 		t.Errorf("%q\n%s", got, served.log)
 	}
 	if len(s.fake.Lines("starts")) != 1 || s.fake.Lines("faults") != nil {

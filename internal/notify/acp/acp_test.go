@@ -244,7 +244,7 @@ func TestFortyWakes(t *testing.T) {
 	var wg sync.WaitGroup
 	outs := make([]notify.Outcome, 40)
 	for i := range outs {
-		wg.Go(func() { outs[i] = y.wake(k, 20*time.Second) })
+		wg.Go(func() { outs[i] = y.wake(k, ample) })
 	}
 	wg.Wait()
 	count := map[notify.State]int{}
@@ -254,7 +254,7 @@ func TestFortyWakes(t *testing.T) {
 	if count[notify.Notified] != 1 || count[notify.Notified]+count[notify.Held]+count[notify.Pending] != len(outs) {
 		t.Errorf("%v: %v", count, outs)
 	}
-	if out := y.wake(k, time.Second); out.State != notify.Held || !strings.Contains(out.Evidence, "acp: a turn runs since") {
+	if out := y.wake(k, ample); out.State != notify.Held || !strings.Contains(out.Evidence, "acp: a turn runs since") {
 		t.Errorf("%+v", out)
 	}
 	if s := y.desk.last(); s.State != presence.Busy || s.PID != y.pid(0) || s.Runtime != "opencode" || s.ID == "" {
@@ -285,10 +285,10 @@ func TestSlowTurn(t *testing.T) {
 	y.ready(k)
 	y.fake.Say(acptest.Silent)
 	y.fake.Say(acptest.Hold)
-	if out := y.wake(k, 300*time.Millisecond); out.State != notify.Pending || !strings.Contains(out.Evidence, "no turn has begun yet (took longer than") {
+	if out := y.wake(k, 2*time.Second); out.State != notify.Pending || !strings.Contains(out.Evidence, "no turn has begun yet (took longer than") {
 		t.Fatalf("%+v", out)
 	}
-	if out := y.wake(k, 300*time.Millisecond); out.State != notify.Held {
+	if out := y.wake(k, ample); out.State != notify.Held {
 		t.Fatalf("%+v", out)
 	}
 	y.fake.Unsay(acptest.Hold)
@@ -309,7 +309,7 @@ func TestCrashMidTurn(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			y := newYard(t)
-			k, _ := y.keep()
+			k, _ := y.keep(func(k *acp.Keeper) { k.Settle = 3 * time.Second })
 			y.ready(k)
 			y.fake.Say(acptest.LateTales)
 			if how == "exit" {
@@ -339,7 +339,7 @@ func TestCrashMidTurn(t *testing.T) {
 			})
 			y.fake.Say(acptest.Silent)
 			y.fake.Say(acptest.Hold)
-			if out := y.wake(k, 500*time.Millisecond); out.State != notify.Pending {
+			if out := y.wake(k, 2*time.Second); out.State != notify.Pending {
 				t.Errorf("history was taken for a turn: %+v", out)
 			}
 			y.fake.Unsay(acptest.Hold)
@@ -391,7 +391,7 @@ func TestRegistrationChanges(t *testing.T) {
 	changed := y.agent
 	changed.Launch = append(slices.Clone(changed.Launch), "more")
 	y.desk.set(changed)
-	if out := y.wake(k, 200*time.Millisecond); out.State != notify.Held {
+	if out := y.wake(k, ample); out.State != notify.Held {
 		t.Errorf("%+v", out)
 	}
 	y.fake.Unsay(acptest.Hold)

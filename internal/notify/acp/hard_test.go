@@ -49,7 +49,7 @@ func TestNag(t *testing.T) {
 	k, _ := y.keep(func(k *acp.Keeper) { k.Stall, k.Patience = 100*time.Millisecond, 10*time.Second })
 	y.ready(k)
 	y.fake.Say(acptest.Nag)
-	y.wake(k, time.Second)
+	y.until("a turn", func() bool { y.wake(k, time.Second); return y.fake.Lines("prompts") != nil })
 	y.fake.Unsay(acptest.Nag)
 	y.ready(k)
 }
@@ -60,7 +60,7 @@ func TestMute(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	y.fake.Say(acptest.Mute)
-	k, _ := y.keep(func(k *acp.Keeper) { k.Patience = 150 * time.Millisecond })
+	k, stop := y.keep(func(k *acp.Keeper) { k.Patience = 150 * time.Millisecond })
 	if out := y.wake(k, 50*time.Millisecond); out.State != notify.Pending && out.State != notify.Failed {
 		t.Fatalf("%+v", out)
 	}
@@ -73,7 +73,9 @@ func TestMute(t *testing.T) {
 	if m := y.store.Remembered(y.agent.AID); m.Crashes < 2 || m.Why != "initialize: no answer in time" {
 		t.Errorf("%+v", m)
 	}
+	stop()
 	y.fake.Unsay(acptest.Mute)
+	k, _ = y.keep()
 	y.ready(k)
 }
 
@@ -112,17 +114,14 @@ func TestDoesNotStart(t *testing.T) {
 func TestStalledTurn(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
-	k, _ := y.keep(func(k *acp.Keeper) { k.Stall, k.Patience = 100*time.Millisecond, 5*time.Second })
+	k, _ := y.keep(func(k *acp.Keeper) { k.Stall, k.Patience = 100*time.Millisecond, 8*time.Second })
 	y.ready(k)
 	y.fake.Say(acptest.Hang)
-	y.wake(k, 50*time.Millisecond)
+	y.until("a turn", func() bool { y.wake(k, 200*time.Millisecond); return y.state(k).State == "busy" })
 	y.until("a cancel", func() bool { return y.fake.Lines("cancels") != nil })
 	y.fake.Unsay(acptest.Hang)
-	y.until("a second start", func() bool { return len(y.fake.Lines("starts")) == 2 })
-	y.ready(k)
-	if out := y.wake(k, ample); out.State != notify.Notified {
-		t.Fatalf("%+v", out)
-	}
+	y.until("a second start", func() bool { return len(y.fake.Lines("starts")) >= 2 })
+	y.until("a turn that is seen", func() bool { return y.wake(k, ample).State == notify.Notified })
 }
 
 // At the end of serve the child ends, and what it started: when its input is
@@ -175,7 +174,7 @@ func TestTwoKeepers(t *testing.T) {
 		h := y.state(two)
 		return h.State == "off" && strings.Contains(h.Why, "it runs already")
 	})
-	if out := y.wake(two, time.Second); out.State != notify.Pending || !strings.Contains(out.Evidence, "it runs already") {
+	if out := y.wake(two, ample); out.State != notify.Pending || !strings.Contains(out.Evidence, "it runs already") {
 		t.Errorf("%+v", out)
 	}
 	v := acp.Visitor{Look: func(string) (*roster.Store, error) { return y.store, nil }}
@@ -272,7 +271,7 @@ func TestTaken(t *testing.T) {
 	y.desk.taken = "a live session speaks as coder"
 	k, _ := y.keep()
 	y.until("off", func() bool { return y.state(k).State == "off" })
-	if out := y.wake(k, time.Second); out.State != notify.Pending || !strings.Contains(out.Evidence, "a live session speaks as coder") || y.fake.Lines("starts") != nil {
+	if out := y.wake(k, ample); out.State != notify.Pending || !strings.Contains(out.Evidence, "a live session speaks as coder") || y.fake.Lines("starts") != nil {
 		t.Errorf("%+v", out)
 	}
 	y.desk.mu.Lock()

@@ -59,6 +59,7 @@ type Keeper struct {
 	Tick     time.Duration // how often everything is looked at: 500 ms
 	Patience time.Duration // for an answer that is no turn: 90 s
 	Stall    time.Duration // of a turn without a sign: 30 min
+	Settle   time.Duration // of quiet after a session was loaded: 500 ms
 	Pause    func(crashes int) time.Duration
 
 	mu      sync.Mutex
@@ -66,6 +67,10 @@ type Keeper struct {
 	workers map[string]*worker
 	fault   string // what kept the list from being read
 }
+
+// settled is for how long nothing must have come for replayed history to be over:
+// some agents send it after their answer.
+const settled = 500 * time.Millisecond
 
 func (k *Keeper) tick() time.Duration     { return or(k.Tick, 500*time.Millisecond) }
 func (k *Keeper) patience() time.Duration { return or(k.Patience, 90*time.Second) }

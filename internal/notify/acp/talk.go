@@ -28,18 +28,19 @@ type talk struct {
 	signs   atomic.Int64 // updates that show that a turn runs, and permission requests
 	last    atomic.Int64 // when the last update of any kind came, in Unix nanoseconds
 	garbage atomic.Int64
-	asked   atomic.Int64 // questions of the child
-	said    atomic.Int64 // messages to it
-	changed func()       // after a sign
-	session string       // its id
-	loads   bool         // it can load a session again
-	agent   string       // what it calls itself
-	broken  chan error   // its output has ended
+	asked   atomic.Int64  // questions of the child
+	said    atomic.Int64  // messages to it
+	changed func()        // after a sign
+	settle  time.Duration // of quiet, after a session was loaded
+	session string        // its id
+	loads   bool          // it can load a session again
+	agent   string        // what it calls itself
+	broken  chan error    // its output has ended
 }
 
 // open begins to read what the child writes.
-func open(child *roster.Child, p policy, log func(string, ...any), changed func()) *talk {
-	t := &talk{child: child, policy: p, log: log, changed: changed, broken: make(chan error, 1)}
+func open(child *roster.Child, p policy, settle time.Duration, log func(string, ...any), changed func()) *talk {
+	t := &talk{child: child, policy: p, settle: settle, log: log, changed: changed, broken: make(chan error, 1)}
 	in, out := io.Pipe()
 	t.conn = sdk.NewClientSideConnection(t, t, in)
 	t.conn.SetLogger(slog.New(slog.DiscardHandler)) // it would log whole messages
@@ -147,12 +148,8 @@ func (t *talk) fresh(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Replayed history has settled when nothing has come for settle; some agents
-// send it after their answer.
-const (
-	settle    = 300 * time.Millisecond
-	settleMax = 10 * time.Second
-)
+// settleMax bounds how long replayed history is waited for.
+const settleMax = 10 * time.Second
 
 func (t *talk) load(ctx context.Context, dir, session string) error {
 	if _, err := t.conn.LoadSession(ctx, sdk.LoadSessionRequest{Cwd: dir, McpServers: []sdk.McpServer{}, SessionId: sdk.SessionId(session)}); err != nil {
@@ -162,10 +159,10 @@ func (t *talk) load(ctx context.Context, dir, session string) error {
 	t.last.Store(max(t.last.Load(), time.Now().UnixNano()))
 	for end := time.Now().Add(settleMax); time.Now().Before(end); {
 		quiet := time.Since(time.Unix(0, t.last.Load()))
-		if quiet >= settle {
+		if quiet >= t.settle {
 			break
 		}
-		if err := wait(ctx, settle-quiet); err != nil {
+		if err := wait(ctx, t.settle-quiet); err != nil {
 			return err
 		}
 	}

@@ -184,7 +184,7 @@ func (w *worker) live(ctx context.Context, a Agent, child *roster.Child) {
 	log := func(format string, args ...any) {
 		fmt.Fprintf(child.Log, "--- %s: %s\n", w.Now().UTC().Format("2006-01-02 15:04:05 UTC"), mail.Neutralise(fmt.Sprintf(format, args...), false))
 	}
-	t := open(child, policy{a.Name, w.Office, w.Program, a.Allow}, log, w.sign)
+	t := open(child, policy{a.Name, w.Office, w.Program, a.Allow}, or(w.Settle, settled), log, w.sign)
 	why := w.greet(ctx, a, t)
 	if why == "" {
 		why = w.attend(ctx, a, t)

@@ -204,10 +204,8 @@ func (a *agent) load(m message) {
 	}
 	if a.is(LateTales) {
 		go func() {
-			for range 5 {
-				time.Sleep(40 * time.Millisecond)
-				tell()
-			}
+			time.Sleep(40 * time.Millisecond)
+			tell()
 		}()
 	} else {
 		tell()
