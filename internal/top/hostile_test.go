@@ -60,7 +60,7 @@ func TestHostileText(t *testing.T) {
 	for name, text := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for w, list := range map[int][]string{40: {"", "enter 1", "tab tab enter"}, 80: all, 140: {"", "enter"}} {
+			for w, list := range map[int][]string{40: {"", "enter 1", "tab tab enter"}, 80: all, 160: {"", "enter"}} {
 				for _, keys := range list {
 					m := send(screenOf(poisoned(text), w, 24, true), floorMsg(poison(text)))
 					checkSafe(t, keys, press(m, keys))

@@ -9,7 +9,7 @@ type box struct {
 
 const (
 	// twoColumns is the width from which on lists stand side by side, in columns.
-	twoColumns = 130
+	twoColumns = 156
 	// head is the lines above the panes.
 	head = 1
 	// leastRows is what a pane with anything in it shows at least, if there is
@@ -29,7 +29,7 @@ func (m Model) layout() []box {
 	case m.zoom:
 		return m.share([]pane{m.focus}, 0, m.width, room)
 	case m.width >= twoColumns:
-		left := (m.width - 2) * 11 / 20
+		left := (m.width - 2) / 2
 		return append(m.share([]pane{waiting, agents}, 0, left, room), m.share([]pane{moving, overdue}, left+2, m.width-left-2, room)...)
 	}
 	return m.share([]pane{waiting, agents, moving, overdue}, 0, m.width, room)

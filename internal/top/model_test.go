@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // The frames that a person sees, at three sizes, without colour.
 func TestFrames(t *testing.T) {
 	t.Parallel()
-	for _, size := range [][2]int{{40, 20}, {80, 24}, {140, 30}} {
+	for _, size := range [][2]int{{40, 20}, {80, 24}, {160, 30}} {
 		for _, c := range []struct{ name, keys string }{
 			{"floor", ""},
 			{"agents", "tab j"},
@@ -85,7 +85,7 @@ func golden(t *testing.T, name, got string) {
 func TestEverySize(t *testing.T) {
 	t.Parallel()
 	for _, keys := range []string{"", "z", "j enter", "j enter 1", "j enter m a", "tab tab enter", "?", "tab enter"} {
-		for w := 1; w <= 150; w += 7 {
+		for w := 1; w <= 170; w += 7 {
 			for h := 1; h <= 40; h += 3 {
 				m := send(press(screenOf(newFake(), 80, 24, true), keys), tea.WindowSizeMsg{Width: w, Height: h})
 				lines := m.screen()
@@ -295,7 +295,7 @@ func TestDecidedElsewhere(t *testing.T) {
 	d.first = &approval.Decision{Choice: "no", By: "human", At: noon(), Verdict: approval.VerdictRejected}
 	m := press(screenOf(d, 80, 24, false), "j enter 1 y")
 	wants(t, "too late", m, "not decided by you: rejected by human at 2026-11-30 11:59 UTC; the first\ndecision stands", "rejected by human at 2026-11-30 12:00 UTC: no")
-	if m = press(m, "1 y"); len(d.decided) != 1 {
+	if press(m, "1 y"); len(d.decided) != 1 {
 		t.Error("decided again")
 	}
 

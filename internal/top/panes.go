@@ -34,13 +34,13 @@ func (p pane) title() string {
 func (p pane) columns() []column {
 	switch p {
 	case waiting: // from, age, kind, subject, expires, id
-		return []column{{most: 20}, {right: true}, {drop: 2}, {flex: true, least: 30}, {drop: 3}, {drop: 4}}
+		return []column{{most: 20}, {right: true}, {drop: 2}, {flex: true, least: 30}, {drop: 3}, {spare: true}}
 	case agents: // name, presence, unread, owes, runtime, woken by, note
 		return []column{{most: 24}, {}, {}, {drop: 2}, {drop: 4}, {drop: 3, most: 24}, {drop: 5, flex: true, least: 24}}
 	case moving: // time, event, route, act, subject, id
-		return []column{{}, {drop: 1}, {most: 44, flex: true, least: 18}, {drop: 3}, {drop: 2, flex: true, least: 20}, {drop: 4}}
+		return []column{{}, {drop: 1}, {most: 44, flex: true, least: 18}, {drop: 3}, {drop: 2, flex: true, least: 12}, {drop: 4}}
 	}
-	return []column{{most: 44}, {drop: 2}, {}, {drop: 1, flex: true, least: 16}, {drop: 3}} // who, what, how late, subject, id
+	return []column{{most: 44}, {drop: 2}, {}, {drop: 1, flex: true, least: 16}, {spare: true}} // who, what, how late, subject, id
 }
 
 // nothing is what an empty pane says.

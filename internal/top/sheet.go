@@ -229,7 +229,7 @@ func (s *sheet) question(q Question, now time.Time) {
 		for _, st := range a.Chain {
 			rows = append(rows, row{"", []cell{{clock(st.At, now), dim}, {line(st.From) + " → " + line(st.To), plain}, {line(string(st.Act)), dim}, {subject(st.Subject), plain}, {st.ID.Short(), dim}}})
 		}
-		s.table([]column{{}, {most: 44}, {drop: 2}, {drop: 1, flex: true, least: 16}, {drop: 3}}, rows)
+		s.table([]column{{}, {most: 44}, {drop: 2}, {drop: 1, flex: true, least: 16}, {spare: true}}, rows)
 	}
 	if others := except(q.Thread, a.Message); len(others) > 0 {
 		s.heading("The thread")

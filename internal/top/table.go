@@ -33,6 +33,7 @@ func (r row) matches(words []string) bool {
 // column says what happens to the cells of one column where room is short.
 type column struct {
 	drop  int  // the greatest goes first; 0 stays
+	spare bool // is there only where nothing else has to be cut for it
 	flex  bool // takes what is left
 	least int  // what a flexible one needs to say anything
 	most  int  // its greatest width; 0: any
@@ -57,6 +58,13 @@ func measure(cols []column, rows []row, room int) []int {
 			w[i] = min(w[i], c.most)
 		}
 	}
+	if natural(cols, w) > room {
+		for i, c := range cols {
+			if c.spare {
+				w[i] = -1
+			}
+		}
+	}
 	for {
 		used := total(cols, w)
 		if used <= room {
@@ -72,6 +80,24 @@ func measure(cols []column, rows []row, room int) []int {
 			return w
 		}
 	}
+}
+
+// wideEnough is from where on a flexible column may be cut for others' sake.
+const wideEnough = 60
+
+// natural is what the columns would take.
+func natural(cols []column, w []int) int {
+	sum := -gap
+	for i, n := range w {
+		switch {
+		case n < 0:
+		case cols[i].flex:
+			sum += gap + min(n, wideEnough)
+		default:
+			sum += gap + n
+		}
+	}
+	return sum
 }
 
 // total is what the columns need at least.

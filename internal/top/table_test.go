@@ -22,6 +22,13 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%d: %q, want %q", room, got, want)
 		}
 	}
+	spare := []column{{}, {drop: 2}, {flex: true, least: 6}, {spare: true}}
+	if w := measure(spare, rows, 40); w[3] != -1 || w[2] != width("a rather long subject") {
+		t.Errorf("what is spare goes before anything is cut: %v", w)
+	}
+	if w := measure(spare, rows, 41); w[3] < 0 {
+		t.Errorf("%v", w)
+	}
 	if got := rows[1].draw(theme{colour: true}, []column{{right: true}, {}, {}, {}}, []int{4, -1, 5, -1}); ansi.Strip(got) != "   n  short" {
 		t.Errorf("%q", got)
 	}
