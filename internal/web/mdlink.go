@@ -16,9 +16,10 @@ type link struct {
 	host string // what a browser would ask; of mail, the whole address
 }
 
+// Made at every start of postd: without counted repeats, which are large.
 var (
-	hostForm  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	emailForm = regexp.MustCompile(`^[A-Za-z0-9.+_-]{1,64}@[A-Za-z0-9.-]{1,251}$`)
+	hostForm  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+	emailForm = regexp.MustCompile(`^[A-Za-z0-9.+_-]+@[A-Za-z0-9.-]+$`)
 	// nameForm is what reads as a site: README.md and main.go do not.
 	nameForm = regexp.MustCompile(`(?i)(?:://|\bwww\.)[^\s/?#<>()"]+|\b(?:[a-z0-9-]+\.)+(?:com|net|org|io|dev|app|ai|co|cloud|gov|edu)\b`)
 	tagForm  = regexp.MustCompile(`<[^>]*>`)
@@ -37,7 +38,7 @@ func safeLink(dest string) (link, bool) {
 	}
 	switch u.Scheme {
 	case "mailto":
-		return link{"mailto:" + u.Opaque, u.Opaque}, emailForm.MatchString(u.Opaque) && u.RawQuery == "" && u.Fragment == ""
+		return link{"mailto:" + u.Opaque, u.Opaque}, emailOK(u.Opaque) && u.RawQuery == "" && u.Fragment == ""
 	case "http", "https":
 		u.Host = strings.ToLower(u.Host)
 		ok := u.Opaque == "" && u.User == nil && hostOK(u.Hostname()) && strings.Trim(u.Port(), "0123456789") == ""
@@ -51,7 +52,11 @@ func hostOK(host string) bool {
 		a, err := netip.ParseAddr(host)
 		return err == nil && a.Zone() == ""
 	}
-	return hostForm.MatchString(host) && !strings.Contains(host, "..")
+	return len(host) <= 253 && hostForm.MatchString(host) && !strings.Contains(host, "..")
+}
+
+func emailOK(address string) bool {
+	return strings.IndexByte(address, '@') <= 64 && len(address) <= 64+1+251 && emailForm.MatchString(address)
 }
 
 // lies reports whether a link's text, as HTML, names another site than it goes to.
