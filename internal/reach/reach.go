@@ -14,6 +14,10 @@ import (
 	"github.com/postroom/postroom/internal/vfs"
 )
 
+// least is how much time there has to be for an attempt to begin: one that is cut
+// off is in doubt, and a later pass has more.
+const least = 500 * time.Millisecond
+
 // defaultBudget bounds one attempt where the caller says nothing.
 const defaultBudget = 2 * time.Second
 
@@ -48,6 +52,9 @@ func (r *Reacher) Run(ctx context.Context) error {
 	if due, err := r.anything(); err != nil || !due {
 		return err
 	}
+	if r.budget(ctx) < least {
+		return nil
+	}
 	for range rounds {
 		held, err := lock(r.FS)
 		if err != nil {
@@ -59,7 +66,7 @@ func (r *Reacher) Run(ctx context.Context) error {
 		unmark(r.FS)
 		err = r.round(ctx)
 		held.Close()
-		if err != nil || !marked(r.FS) || ctx.Err() != nil {
+		if err != nil || !marked(r.FS) || r.budget(ctx) < least {
 			return err
 		}
 	}
@@ -192,13 +199,23 @@ func evidence(s Said) string {
 	return s.Notify[0] + ": " + text
 }
 
-// ask calls every adapter, each within the budget.
-func (r *Reacher) ask(ctx context.Context, p notify.Pointer) []Said {
+// budget is how long an attempt may take.
+func (r *Reacher) budget(ctx context.Context) time.Duration {
 	budget := r.Budget
 	if budget <= 0 {
 		budget = defaultBudget
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), budget)
+	if end, ok := ctx.Deadline(); ok {
+		budget = min(budget, time.Until(end))
+	}
+	return budget
+}
+
+// ask calls every adapter, each within the budget.
+func (r *Reacher) ask(ctx context.Context, p notify.Pointer) []Said {
+	// One that has begun is not given up because the caller is ended; but it has no
+	// more time than the caller.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.budget(ctx))
 	defer cancel()
 	said := make([]Said, len(r.Person.Notify))
 	var wg sync.WaitGroup

@@ -21,16 +21,20 @@ type phone struct {
 	mu   sync.Mutex
 	took []notify.Pointer
 	says func() (notify.Outcome, error) // nil: it takes it
+	left time.Duration                  // how long the last call had
 }
 
 func (*phone) Kind() string { return "phone" }
 
-func (f *phone) Notify(_ context.Context, agent notify.Agent, p notify.Pointer) (notify.Outcome, error) {
+func (f *phone) Notify(ctx context.Context, agent notify.Agent, p notify.Pointer) (notify.Outcome, error) {
 	if err := p.Check(); err != nil {
 		return notify.Fail("phone", agent, err.Error(), "")
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if end, ok := ctx.Deadline(); ok {
+		f.left = time.Until(end)
+	}
 	if f.says != nil {
 		if out, err := f.says(); out.State != notify.Notified {
 			return out, err
@@ -360,6 +364,34 @@ func TestShow(t *testing.T) {
 		if want[0] && !strings.Contains(body, "\ncoder writes: Pay") || strings.ContainsAny(body, "\x1b\x07\u202e") {
 			t.Errorf("%s: %q", show, body)
 		}
+	}
+}
+
+// A hook has little time: nothing is begun that may be cut off, and nothing takes
+// longer than the caller has.
+func TestLittleTime(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "coder")
+	a := h.ask("May I?")
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	if err := h.reacher().Run(ctx); err != nil || h.phone.calls() != 0 || h.status(a.ID).State != reach.Waiting {
+		t.Errorf("%v, %d calls, %v", err, h.phone.calls(), h.status(a.ID))
+	}
+	left := make(chan time.Duration, 1)
+	h.phone.says = func() (notify.Outcome, error) {
+		left <- h.phone.left
+		return notify.Outcome{State: notify.Notified}, nil
+	}
+	ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r := h.reacher()
+	r.Budget = time.Hour
+	if err := r.Run(ctx); err != nil || h.phone.calls() != 1 {
+		t.Errorf("%v, %d calls", err, h.phone.calls())
+	}
+	if d := <-left; d <= 0 || d > 30*time.Second {
+		t.Errorf("the adapter has %v", d)
 	}
 }
 
