@@ -494,6 +494,29 @@ func peopleFaults() []fault {
 			cure: func(t *testing.T, w *ward) {
 				w.write(t, w.Path("agents", "coder", presence.File), `{"v":1,"runtime":"claude","id":"s","pid":7,"start":"other","state":"idle","since":"2026-05-30T12:00:00Z","at":"2026-05-30T12:00:00Z"}`)
 			}},
+		{name: "worker that nobody keeps", check: "worker", what: "nobody keeps the worker of coder: no post serve runs for this office", fix: "post serve",
+			do: func(t *testing.T, w *ward) {
+				w.Mail("researcher", "coder", mail.Query, "Is it done?", "Say.")
+				w.host.Worker = func(string) doctor.WorkerFacts { return doctor.WorkerFacts{} }
+				w.registry(t, func(r *registry.Registry) error {
+					return r.Update("a-coder", func(e *registry.Entry) { e.Notify = []string{"acp"} })
+				})
+			},
+			cure: func(_ *testing.T, w *ward) {
+				w.host.Worker = func(string) doctor.WorkerFacts { return doctor.WorkerFacts{Kept: true} }
+			}},
+		{name: "worker that keeps ending", check: "worker", what: "the worker of coder keeps ending, 3 times in a row, at last: exit status 1", fix: "post logs coder",
+			do: func(t *testing.T, w *ward) {
+				w.host.Worker = func(string) doctor.WorkerFacts {
+					return doctor.WorkerFacts{Kept: true, Crashes: 3, Why: "exit status 1"}
+				}
+				w.registry(t, func(r *registry.Registry) error {
+					return r.Update("a-coder", func(e *registry.Entry) { e.Notify = []string{"acp"} })
+				})
+			},
+			cure: func(_ *testing.T, w *ward) {
+				w.host.Worker = func(string) doctor.WorkerFacts { return doctor.WorkerFacts{Kept: true, Crashes: 2} }
+			}},
 		{name: "approval broken", check: "approval", what: "cannot be read", fix: "mv ",
 			do: func(t *testing.T, w *ward) {
 				w.Mail("researcher", "human", mail.Query, "May I?", "Do it.")

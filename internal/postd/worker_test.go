@@ -134,7 +134,7 @@ func TestWorkerLife(t *testing.T) {
 	if got := s.fake.Lines("prompts")[1]; strings.Contains(got, "now") || !strings.Contains(got, "post inbox --as coder --office ") || !strings.Contains(got, id) {
 		t.Errorf("%q", got)
 	}
-	if log := s.ok("post", "logs", "coder"); !strings.Contains(log, ": started: ") || !strings.Contains(log, "prompt: 1 messages") || strings.Contains(log, "early") {
+	if log := s.ok("post", "logs", "coder"); !strings.Contains(log, ": started: ") || !strings.Contains(log, "prompt: it is told of 1 message") || strings.Contains(log, "early") {
 		t.Error(log)
 	}
 

@@ -59,7 +59,7 @@ func (w *worker) begin(p notify.Pointer) *turn {
 	w.turn, w.note = t, ""
 	w.set(busy, "", "")
 	talk, text := w.talk, notify.Announcement(p)
-	talk.log("prompt: %d messages", p.Count)
+	talk.log("prompt: it is told of %s", messages(p.Count))
 	go func() {
 		reason, err := talk.prompt(context.Background(), text)
 		w.mu.Lock()
@@ -213,6 +213,13 @@ func (w *worker) answer(p notify.Pointer, own **turn) (out notify.Outcome, final
 	}
 	*own = w.begin(p)
 	return say(notify.Pending, "the prompt was written, and no turn has begun yet"), false
+}
+
+func messages(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
 }
 
 func bracket(s string) string {
