@@ -116,7 +116,7 @@ func (h *home) status(id string) reach.Status {
 	return all[id]
 }
 
-// days lets time pass as a router that always runs does.
+// wait lets time pass as a router that always runs does.
 func (h *home) wait(d time.Duration) {
 	h.t.Helper()
 	const step = 10 * time.Minute
