@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html/template"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,10 +19,10 @@ const agentsPage = 100
 // agentsView is the page Agents.
 type agentsView struct {
 	Rows     []agentRow
-	Query    string // what keeps the list as it is: "all=1&after=…"
-	All      bool   // the archived too
-	Archived int    // how many are archived
-	Next     string // the last name of this page, "" if it is the last page
+	Query    template.URL // what keeps the list as it is: "all=1&after=…"
+	All      bool         // the archived too
+	Archived int          // how many are archived
+	Next     string       // the last name of this page, "" if it is the last page
 	First    bool
 }
 
@@ -58,7 +59,7 @@ func (s *Site) agents(w http.ResponseWriter, r *http.Request) {
 	v.All, v.Archived = q.Get("all") != "", archived.n
 	q.Del("part")
 	q.Del("said")
-	v.Query = q.Encode()
+	v.Query = template.URL(q.Encode())
 	s.render(w, r, "agents", view{Title: "Agents", Nav: "agents", Data: v})
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html/template"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,8 +23,8 @@ type debtsView struct {
 	Rows  []debtRow
 	All   int // debts
 	Late  int
-	Query string // what keeps the list as it is
-	Next  string // cursor of the next page, "" if this is the last
+	Query template.URL // what keeps the list as it is
+	Next  string       // cursor of the next page, "" if this is the last
 	First bool
 }
 
@@ -79,7 +80,7 @@ func (s *Site) debts(w http.ResponseWriter, r *http.Request) {
 	v.Rows = rowsOf(o, book, page)
 	q.Del("part")
 	q.Del("said")
-	v.Query = q.Encode()
+	v.Query = template.URL(q.Encode())
 	s.render(w, r, "debts", view{Title: "Debts", Nav: "debts", Data: v})
 }
 

@@ -88,7 +88,7 @@ func (s *Site) search(w http.ResponseWriter, r *http.Request) {
 	}
 	q.Del("said")
 	q.Set("part", "hits")
-	v.Query = q.Encode()
+	v.Query = "/search?" + q.Encode()
 	title := "Search"
 	if v.Asked {
 		title = "Search: " + v.Q

@@ -35,7 +35,7 @@ type threadView struct {
 	Index    indexed
 	Build    bool     // read from the journal: the index is being built
 	Trouble  *trouble // what is wrong with the index
-	Query    string   // what keeps the piece as it is
+	Query    string   // the link to the piece alone
 	Start    mail.ID
 }
 
@@ -90,7 +90,7 @@ func (s *Site) thread(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	q.Del("said")
 	q.Set("part", "turns")
-	v.Query = q.Encode()
+	v.Query = "/threads/" + url.PathEscape(name) + "?" + q.Encode()
 	s.render(w, r, "thread", view{Title: v.Subject, Nav: "threads", Data: v})
 }
 

@@ -21,7 +21,7 @@ type threadsView struct {
 	Form    threadsForm
 	Shows   []choice
 	With    []choice
-	Query   string // what keeps the list as it is
+	Query   string // the link to the list alone
 	Rows    []threadRow
 	Older   string   // the link to what is older, "" if there is nothing
 	Newest  bool     // the list begins with the newest
@@ -104,7 +104,7 @@ func (v *threadsView) choices(names []string) {
 	v.Newest = v.Form.Before == ""
 	q := v.Form.values()
 	q.Set("part", "list")
-	v.Query = q.Encode()
+	v.Query = "/threads?" + q.Encode()
 }
 
 // threads shows the page Threads.

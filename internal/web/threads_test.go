@@ -38,6 +38,18 @@ func wants(t *testing.T, page string, parts ...string) {
 	}
 }
 
+// part asks for a live part as the page's own script does: where the page says.
+func (p *place) part(page string) string {
+	p.t.Helper()
+	_, main, _ := strings.Cut(page, "<main")
+	_, src, ok := strings.Cut(main, `data-src="`)
+	src, _, _ = strings.Cut(src, `"`)
+	if !ok {
+		p.t.Fatal("no live part")
+	}
+	return p.ok(strings.ReplaceAll(src, "&amp;", "&"))
+}
+
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "coder", "tester", "writer")
@@ -48,6 +60,8 @@ func TestThreads(t *testing.T) {
 
 	page := p.ok("/threads")
 	wants(t, page, "Test &lt;b&gt;it&lt;/b&gt;", "tester owes an answer, due in", "waits for a person", "coder → writer", `data-live="journal approvals debts"`, "!<b>it")
+	wants(t, p.part(page), "c-one", "c-two", "!<!doctype")
+	wants(t, p.part(p.ok("/threads?show=owed&q=first+words")), "c-one", "!c-two", "!<!doctype")
 	if a, b, c := strings.Index(page, "c-three"), strings.Index(page, "c-two"), strings.Index(page, "c-one"); a > b || b > c {
 		t.Errorf("not the newest first: %d %d %d", a, b, c)
 	}
@@ -63,6 +77,17 @@ func TestThreads(t *testing.T) {
 			t.Errorf("%s: %d", bad, w.Code)
 		}
 		wants(t, w.Body.String(), `role="alert"`)
+	}
+}
+
+// TestPartsStayAsTheyAre: what a list was narrowed to is still so when it is
+// fetched anew.
+func TestPartsStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "coder", "tester")
+	for path, want := range map[string]string{"/agents?all=1": "/agents?part=list&amp;all=1", "/debts?of=coder": "/debts?part=list&amp;of=coder",
+		"/threads?show=owed&with=coder": "/threads?part=list&amp;show=owed&amp;with=coder"} {
+		wants(t, p.ok(path), `data-src="`+want+`"`)
 	}
 }
 
@@ -115,7 +140,8 @@ func TestThread(t *testing.T) {
 	wants(t, page, "<h1>Look</h1>", "some <em>words</em>", "!javascript:alert(1)\"", "tester owes an answer", "tester has not read it", "3 messages",
 		`id="m-`+string(first), "May I delete?", "waits for your answer", "!the end of it", "Show all of it (12 KB)", "post thread c-one", "!Re: look")
 	wants(t, p.ok("/threads/c-one?at="+string(long)+"&open="+string(long)), "the end of it", "asked-for")
-	wants(t, p.ok("/threads/c-one?part=turns"), "some <em>words</em>", "!<!doctype")
+	wants(t, p.part(page), "some <em>words</em>", "!<!doctype")
+	wants(t, p.part(p.ok("/threads/c-one?at="+string(long)+"&open="+string(long))), "the end of it", "!<!doctype")
 	if w := p.get("/threads/" + string(first)); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/threads/c-one?at="+string(first)+"#m-"+string(first) {
 		t.Errorf("%d %s", w.Code, w.Header())
 	}
@@ -220,7 +246,7 @@ func TestMessagePage(t *testing.T) {
 	wants(t, page, "Look &lt;i&gt;", "<h4 dir=\"auto\">Title</h4>", "&lt;script&gt;alert(1)", "!<script>alert", "stored in the sender&#39;s outbox", "delivered to the inbox",
 		"tester owes coder an answer", "all as delivered", "post trace "+string(id), "post renotify", `data-live="journal approvals debts"`)
 	wants(t, p.ok("/message/"+string(id)+"?written"), "# Title")
-	wants(t, p.ok("/message/"+string(id)+"?part=life"), "delivered to the inbox", "!<!doctype")
+	wants(t, p.part(page), "delivered to the inbox", "!<!doctype")
 
 	raw := p.get("/message/" + string(id) + "?raw")
 	file, err := os.ReadFile(filepath.Join(p.Dir, "agents/tester/inbox", string(id)+".json"))
@@ -275,6 +301,7 @@ func TestWhileTheIndexIsBuilt(t *testing.T) {
 	wants(t, p.ok("/threads"), "built for the first time: 42 %", "<progress", "data-poll", "c-one", "Look")
 	wants(t, p.ok("/threads/c-one"), "42 %", "words")
 	wants(t, p.ok("/search?q=words"), "42 %", "data-poll", "!Nothing found")
+	wants(t, p.part(p.ok("/search?q=words")), "42 %", "!<!doctype")
 	wants(t, p.ok("/message/"+string(id)), "delivered to the inbox")
 	close(f.reading)
 	f.reading, f.wait = nil, time.Minute
