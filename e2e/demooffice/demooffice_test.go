@@ -53,8 +53,13 @@ func TestFill(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := map[policy.AskKind]int{}
+	options := 0
 	for _, a := range open {
 		kinds[a.Kind]++
+		options += len(a.Options)
+	}
+	if options < 4 {
+		t.Errorf("%d options to choose from", options)
 	}
 	if kinds[policy.Question] < 3 || kinds[policy.Notice] < 2 || kinds[policy.Release] != 1 {
 		t.Errorf("open approvals: %v", kinds)

@@ -24,6 +24,7 @@ type line struct {
 	re                     int           // the line that is answered, from 1; 0: none
 	after                  time.Duration // the line before
 	cc, due                string
+	options                []string // that a person may choose from
 	person, byHand         bool
 }
 
@@ -102,6 +103,8 @@ func parseLine(head string) (l line, err error) {
 			l.after = time.Duration(minutes) * time.Minute
 		case word == "cc":
 			l.cc = rest
+		case word == "choose":
+			l.options = strings.Split(rest, ", ")
 		case word == "due":
 			l.due = rest
 		case p == "person":

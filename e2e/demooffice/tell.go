@@ -145,7 +145,7 @@ func (f *filling) say(e *event) error {
 		f.made.Sent++
 		return f.byHand(e)
 	}
-	d := mailbox.Draft{To: []string{l.to}, Act: mail.Act(l.act), Subject: l.subject, Body: l.body, NeedsHuman: l.person, Deadline: l.due, Again: true}
+	d := mailbox.Draft{To: []string{l.to}, Act: mail.Act(l.act), Subject: l.subject, Body: l.body, NeedsHuman: l.person, Deadline: l.due, Options: l.options, Again: true}
 	if l.cc != "" {
 		d.CC = []string{l.cc}
 	}

@@ -59,6 +59,14 @@ func TestInbox(t *testing.T) {
 		t.Errorf("lead has %d answers", got)
 	}
 
+	id := word(p.rowsAs("planner", "send", "human", "--act", "query", "-s", "Which first?", "-m", "Only one of them today.", "--option", "the page", "--option", "no: neither")[0], "approval")
+	b.open("/inbox/" + id)
+	b.click(`button[name="choice"][value="the page"]`)
+	b.tells("answered")
+	if d := p.decision(id); word(d, "choice") != "the page" {
+		t.Errorf("the option was decided as %v", d)
+	}
+
 	refused := p.ask("lead", "May I?", "Just this once.")
 	b.open("/inbox/" + refused)
 	b.fill("#text", "No.")
