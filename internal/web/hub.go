@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -202,6 +203,7 @@ func (l *Live) idle() bool {
 	}
 	l.stop()
 	l.stop = nil
+	go debug.FreeOSMemory() // what the pages needed: back to an idle router's size
 	return true
 }
 

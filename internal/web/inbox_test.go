@@ -13,6 +13,7 @@ import (
 	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/notify"
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/policy"
@@ -302,5 +303,35 @@ func TestBrokenApproval(t *testing.T) {
 	}
 	if w := p.get("/inbox/" + bad); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "post doctor") {
 		t.Error(w.Code, w.Body)
+	}
+}
+
+// TestApprovalThread: long texts are folded, and of a long thread the newest
+// messages are shown.
+func TestApprovalThread(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "coder", "tester")
+	box := p.Box("coder")
+	const shown = 40
+	for i := range shown + 3 {
+		d := mailbox.Draft{To: []string{"tester"}, Subject: fmt.Sprintf("Number %02d", i), Body: "short", Conversation: "conv-long", Again: true}
+		if i == shown {
+			d.Body = strings.Repeat("many words ", 1000) + "the end"
+		}
+		if _, err := box.Send(d); err != nil {
+			t.Fatal(err)
+		}
+		p.Clock.Advance(time.Second)
+	}
+	p.Pass()
+	a := p.question("Yes")
+	a.Conversation = "conv-long"
+	p.put(a)
+	page := p.ok("/inbox/" + approval.IDFor(a.Kind, a.Message, a.Cause))
+	if strings.Contains(page, "Number 02") || !strings.Contains(page, "Number 03") || !strings.Contains(page, "43 messages, the newest 40 are here") {
+		t.Error(page)
+	}
+	if strings.Contains(page, "the end") || !strings.Contains(page, "Show all of it") {
+		t.Error("the long text is not folded")
 	}
 }
