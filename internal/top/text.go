@@ -3,7 +3,6 @@ package top
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -65,13 +64,17 @@ func fit(s string, room int) string {
 
 // byRune is as much of plain text as surely fits.
 func byRune(s string, room int) string {
-	for i := range s {
-		if i > 0 && width(s[:i])+1 > room {
-			_, n := utf8.DecodeLastRuneInString(s[:i])
-			return s[:i-n] + "…"
-		}
+	if width(s) <= room {
+		return s
 	}
-	return s
+	end := 0
+	for i := range s {
+		if width(s[:i])+1 > room {
+			break
+		}
+		end = i
+	}
+	return s[:end] + "…"
 }
 
 // pad makes text exactly room columns wide.
