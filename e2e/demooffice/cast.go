@@ -9,9 +9,6 @@ import (
 // member is one agent of the office.
 type member struct {
 	name, role, runtime string
-	notify              []string
-	// joins is how long after the office's beginning it joins.
-	joins time.Duration
 	// silent is how long before the end it stopped looking at its mail.
 	silent time.Duration
 	// state is what its session said last, so long before the end; "" is nothing.

@@ -25,7 +25,6 @@ type place struct {
 	dir  string // of the office
 	port string
 	serv *exec.Cmd
-	said chan string // lines of postd
 }
 
 // newPlace makes an office with about so many messages of the demo's agents; 0

@@ -116,7 +116,6 @@ func TestApprovalPage(t *testing.T) {
 		a.Conversation = m.Conversation
 	}
 	id := p.put(a)
-	id = approval.IDFor(a.Kind, a.Message, a.Cause)
 	page := p.ok("/inbox/" + id)
 	for _, want := range []string{"<strong>deploy</strong>", "&lt;b&gt;it&lt;/b&gt;", `value="No, wait"`, `class="no"`, string(a.Digest), "is the same",
 		"coder needs a person&#39;s answer", "Expires", "then it stays unanswered", "The whole thread", "coder</b> → tester", "Say no", "/message/" + string(a.Message)} {
