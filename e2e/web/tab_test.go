@@ -120,12 +120,17 @@ func (b *tab) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(b.ctx, patience)
 }
 
-// visit goes to an address and waits until the page is loaded.
+// visit goes to an address and waits until the page is loaded. A form that is
+// still on its way aborts it: then it goes there again.
 func (b *tab) visit(url string) {
 	b.t.Helper()
 	ctx, stop := b.within()
 	defer stop()
-	b.must("visit "+url, chromedp.Do(ctx, chromedp.Navigate(url)))
+	err := chromedp.Do(ctx, chromedp.Navigate(url))
+	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "ERR_ABORTED") && !strings.Contains(url, "once=") {
+		err = chromedp.Do(ctx, chromedp.Navigate(url))
+	}
+	b.must("visit "+url, err)
 }
 
 // open goes to a path of the page.
