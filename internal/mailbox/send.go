@@ -57,7 +57,7 @@ type Posted struct {
 func (m *Mailbox) SendAll(drafts []Draft) []Posted {
 	out := make([]Posted, len(drafts))
 	err := m.Office.CheckWritable()
-	var todo []*parcel
+	var parcels []*parcel
 	facts := &once{office: m.Office}
 	for i := range drafts {
 		d, p := drafts[i], &out[i]
@@ -72,10 +72,10 @@ func (m *Mailbox) SendAll(drafts []Draft) []Posted {
 		p.Sent = make([]Sent, len(msgs))
 		for k, msg := range msgs {
 			p.Sent[k].To = msg.To
-			todo = append(todo, &parcel{draft: &d, msg: msg, world: worlds[k], nth: k, of: msgs, sent: &p.Sent[k]})
+			parcels = append(parcels, &parcel{draft: &d, msg: msg, world: worlds[k], nth: k, of: msgs, sent: &p.Sent[k]})
 		}
 	}
-	if len(todo) == 0 {
+	if len(parcels) == 0 {
 		return out
 	}
 	unlock, err := m.lock()
@@ -88,7 +88,7 @@ func (m *Mailbox) SendAll(drafts []Draft) []Posted {
 		return out
 	}
 	defer unlock()
-	(&sender{Mailbox: m, now: m.now()}).post(todo)
+	(&sender{Mailbox: m, now: m.now()}).post(parcels)
 	return out
 }
 
