@@ -150,9 +150,10 @@ func (w *world) raw(r Runtime, pid int, stdin string) result {
 }
 
 func (w *world) hook(r Runtime, pid int, stdin string) (*Hook, *bytes.Buffer, *bytes.Buffer) {
-	w.procs.parent = pid
+	procs := *w.procs // several hooks may run at once
+	procs.parent = pid
 	var out, errs bytes.Buffer
-	h := &Hook{Runtime: r, User: w.user, Getenv: func(k string) string { return w.env[k] }, Procs: lister{w.procs}, Dir: "/nowhere",
+	h := &Hook{Runtime: r, User: w.user, Getenv: func(k string) string { return w.env[k] }, Procs: lister{&procs}, Dir: "/nowhere",
 		Sys: w.desk.Sys, Program: func() string { return "post" }, Path: func() string { return "" }, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errs,
 		Shut: func() bool { return w.shut }, Limit: 20 * time.Second, Abort: func(code int) { w.t.Errorf("aborted with %d", code) },
 		Route: func(o *office.Office) *dispatch.Dispatcher {

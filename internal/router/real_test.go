@@ -103,8 +103,15 @@ func TestManyAtOnce(t *testing.T) {
 	enough()
 	routers.Wait()
 	o := open()
-	if _, err := (&router.Router{Office: o}).Pass(ctx, router.Options{All: true}); err != nil {
-		t.Fatal(err)
+	for { // a sender that waited in the kernel, and need not any more, gives the lease back at once
+		_, err := (&router.Router{Office: o}).Pass(ctx, router.Options{All: true})
+		if mail.KindOf(err) == mail.KindBusy && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
 	}
 	l, err := officetest.Check(o)
 	if err != nil {
