@@ -121,7 +121,7 @@ func TestAnswer(t *testing.T) {
 // FuzzSplit: what is called plain means the same to a shell: nothing in it is
 // special outside of quotes.
 func FuzzSplit(f *testing.F) {
-	for _, s := range []string{"post inbox", "post reply -m 'a b' \"c\"", "a'b'c", "''", "x;y"} {
+	for _, s := range []string{"post inbox", "post reply -m 'a b' \"c\"", "a'b'c", "''", "x;y", "\"'\""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
@@ -131,7 +131,7 @@ func FuzzSplit(f *testing.F) {
 		}
 		var quoted []string
 		for _, w := range words {
-			quoted = append(quoted, "'"+strings.ReplaceAll(w, "'", `"'"`)+"'")
+			quoted = append(quoted, "'"+strings.ReplaceAll(w, "'", `'"'"'`)+"'")
 		}
 		again, ok := split(strings.Join(quoted, " "))
 		if !ok || !slices.Equal(again, words) {
