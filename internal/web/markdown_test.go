@@ -94,7 +94,8 @@ func checkTag(open []string, end bool, name, attrs string) ([]string, error) {
 		}
 		return open[:len(open)-1], nil
 	}
-	for _, a := range attrAt.FindAllStringSubmatch(attrs, -1) {
+	found := attrAt.FindAllStringSubmatch(attrs, -1)
+	for _, a := range found {
 		if !slices.ContainsFunc(may, func(m string) bool { return a[1] == m || strings.HasSuffix(m, `="`) && strings.HasPrefix(a[1], m) }) {
 			return open, fmt.Errorf("attribute %s of %s", a[1], name)
 		}
@@ -102,7 +103,7 @@ func checkTag(open []string, end bool, name, attrs string) ([]string, error) {
 			return open, fmt.Errorf("link %s", a[1])
 		}
 	}
-	if name == "a" && (slices.Contains(open, "a") || strings.Count(attrs, `="`) != len(may)) {
+	if name == "a" && (slices.Contains(open, "a") || len(found) != len(may)) {
 		return open, fmt.Errorf("a link in a link, or without %v", may)
 	}
 	if len(open) > 0 && slices.Contains(inline, open[len(open)-1]) && name != "br" && !slices.Contains(inline[3:], name) {
