@@ -45,21 +45,16 @@ type drain struct {
 	waited time.Duration
 	looked time.Duration        // of the waiting, when look was called last
 	boxes  map[string]spool.Box // of recipients, by aid; zero where there is none
-	wait   *spool.LeaseWait     // in the kernel; nil: not now
-	busy   error                // what the pass said that could not have the lease
-	polls  bool                 // it is not to be waited for in the kernel
 }
 
 func (d *drain) run(ctx context.Context) (Report, error) {
-	defer d.leave()
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		if d.waited > 0 && d.moved() {
-			d.leave() // others may route while we look
 			if err := d.look(false); err == nil && len(d.left) == 0 {
 				return d.total, nil // somebody else's pass did it all
 			}
 		}
-		rep, err := d.pass(ctx)
+		rep, err := d.router.Pass(ctx, Options{Own: d.author.Tag(), Park: true, Delivered: d.take})
 		d.total.Wake = append(d.total.Wake, rep.Wake...)
 		d.total.Results = append(d.total.Results, rep.Results...)
 		kind := mail.KindOf(err)
@@ -77,61 +72,12 @@ func (d *drain) run(ctx context.Context) (Report, error) {
 			}
 			return d.total, errors.Join(err, d.look(true))
 		}
-		if !d.pause(ctx, wait) {
-			return d.total, errors.Join(err, d.look(true))
-		}
-	}
-}
-
-// pass routes, unless somebody else still does: who waits in the kernel is told
-// when that has ended.
-func (d *drain) pass(ctx context.Context) (Report, error) {
-	opt := Options{Own: d.author.Tag(), Park: true, Delivered: d.take}
-	if d.wait != nil {
 		select {
-		case <-d.wait.Free():
-		default:
-			return Report{}, d.busy
+		case <-ctx.Done():
+			return d.total, errors.Join(err, d.look(true))
+		case <-time.After(wait):
+			d.waited += wait
 		}
-		wait := d.wait
-		d.wait = nil
-		if opt.Lease, d.busy = wait.Take(d.router.holder()); d.busy != nil {
-			d.polls = true // another file has the name, or the office is held by its directory
-			return Report{}, d.busy
-		}
-	}
-	rep, err := d.router.Pass(ctx, opt)
-	if mail.KindOf(err) == mail.KindBusy && !d.polls {
-		d.busy, d.wait = err, spool.AwaitLease(d.router.Office.FS)
-	}
-	return rep, err
-}
-
-// pause waits until it is worth looking again; false: the time is over.
-func (d *drain) pause(ctx context.Context, most time.Duration) bool {
-	var free <-chan struct{}
-	if d.wait != nil {
-		free = d.wait.Free()
-	}
-	begin := time.Now()
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-free:
-		d.waited += max(time.Since(begin), time.Microsecond)
-	case <-timer.C:
-		d.waited += most
-	}
-	return true
-}
-
-// leave gives up the wait in the kernel, if there is one.
-func (d *drain) leave() {
-	if d.wait != nil {
-		d.wait.Leave()
-		d.wait = nil
 	}
 }
 

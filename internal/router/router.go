@@ -73,9 +73,6 @@ type Options struct {
 	// Park lets the pass leave unsynced what may trail, if the machine can tell
 	// one boot from another. For a sender's own pass.
 	Park bool
-	// Lease is one that is held already; nil: the pass takes it. It is given back
-	// in any case.
-	Lease *spool.Lease
 	// Delivered is called with each message as soon as its inbox entries are
 	// durable, before the trailing work. It may be nil.
 	Delivered func(Result)
@@ -129,16 +126,15 @@ type file struct{ tag, path string }
 // Pass takes the lease, routes what waits and gives the lease back. KindBusy:
 // somebody else is routing. KindReadOnly: this process may not.
 func (r *Router) Pass(ctx context.Context, opt Options) (Report, error) {
-	lease, err := opt.Lease, r.Office.CheckWritable()
-	if lease == nil && err == nil {
-		lease, err = spool.AcquireLease(r.Office.FS, r.holder())
+	if err := r.Office.CheckWritable(); err != nil {
+		return Report{}, err
 	}
-	if lease != nil {
-		defer lease.Release()
-	}
+	s := r.Office.Sys
+	lease, err := spool.AcquireLease(r.Office.FS, spool.Holder{PID: s.PID, Host: s.Host, Since: s.Now().UTC(), Version: s.Version})
 	if err != nil {
 		return Report{}, err
 	}
+	defer lease.Release()
 	p, err := r.begin(opt)
 	if err != nil {
 		return Report{}, err
@@ -146,12 +142,6 @@ func (r *Router) Pass(ctx context.Context, opt Options) (Report, error) {
 	defer p.journal.Close()
 	err = p.run(ctx)
 	return p.rep, err
-}
-
-// holder is what the lease file says while this process routes.
-func (r *Router) holder() spool.Holder {
-	s := r.Office.Sys
-	return spool.Holder{PID: s.PID, Host: s.Host, Since: s.Now().UTC(), Version: s.Version}
 }
 
 func (r *Router) begin(opt Options) (*pass, error) {

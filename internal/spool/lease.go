@@ -40,20 +40,14 @@ func AcquireLease(fsys vfs.FS, h Holder) (*Lease, error) {
 		return nil, err
 	}
 	l := &Lease{file: file, dir: dir}
-	return l.complete(fsys, h, file, dir)
-}
-
-// complete locks what is left to be locked, makes sure that the file is the one
-// that the office has, and signs it. What fails is given back.
-func (l *Lease) complete(fsys vfs.FS, h Holder, locks ...vfs.File) (*Lease, error) {
-	for _, f := range locks {
+	for _, f := range []vfs.File{file, dir} {
 		ok, err := f.TryLock()
 		if err != nil || !ok {
 			l.Release()
 			return nil, lockError(err)
 		}
 	}
-	same, err := stillNamed(fsys, l.file)
+	same, err := stillNamed(fsys, file)
 	if err != nil || !same {
 		l.Release()
 		return nil, lockError(err)

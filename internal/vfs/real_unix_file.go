@@ -137,11 +137,6 @@ func (f *realFile) TryLock() (held bool, err error) {
 	return err == nil, err
 }
 
-// Lock is TryLock that waits, in the kernel, for as long as it takes.
-func (f *realFile) Lock() error {
-	return f.do("lock", func(fd int) error { return unix.Flock(fd, unix.LOCK_EX) })
-}
-
 func (f *realFile) Close() error {
 	fd := f.fd.Swap(-1)
 	if fd < 0 {
