@@ -109,7 +109,7 @@ func (f *fake) Decide(_ context.Context, id string, d approval.Decision) (dispat
 
 // screenOf is a screen of a size that shows the floor.
 func screenOf(d Desk, w, h int, colour bool) Model {
-	m := New(context.Background(), Options{Desk: d, Floors: make(chan Floor), Place: "~/work/office", Colour: colour})
+	m := New(context.Background(), Options{Desk: d, Floors: make(chan Floor), Place: "~/shop/office", Colour: colour})
 	return send(send(m, tea.WindowSizeMsg{Width: w, Height: h}), floorMsg(floor()))
 }
 
