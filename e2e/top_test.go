@@ -29,7 +29,7 @@ func newScreen(d *desk, width, height int, env ...string) *screen {
 		d.t.Skip("no tmux")
 	}
 	s := &screen{d, filepath.Join(d.root, "tmp", "tmux-"+strconv.Itoa(width))}
-	run := fmt.Sprintf("env -u TMUX %s post top --office '%s'; echo over $?; stty -a; exec cat", strings.Join(env, " "), d.office)
+	run := fmt.Sprintf("env -u TMUX %s post top --office '%s'; code=$?; stty -a; echo over $code; exec cat", strings.Join(env, " "), d.office)
 	s.tmux("new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), run)
 	d.t.Cleanup(func() { s.tmux("kill-server") })
 	return s
