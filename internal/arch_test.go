@@ -72,8 +72,11 @@ func layers() map[string]layer {
 		"top":               postd("the floor in a terminal"),
 		"audit":             postd("the git committer"),
 		"unit":              postd("service files of systemd and launchd"),
+		"station":           {"mail vfs spool", "how the link stands, for whoever says it; the link itself is postd's", false, false},
 		"link":              postd("mail between stations"),
+		"link/linktest":     {"*", "the contract suite of wires, with a directory as the wire", false, true},
 		"link/natslink":     postd("mail between stations over NATS"),
+		"link/hub":          postd("the embedded hub: server, keys, join lines"),
 		"postd":             postd("the top of postd"),
 	}
 }
