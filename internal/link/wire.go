@@ -31,13 +31,14 @@ const (
 // Implementations pass linktest.Contract. All methods may be called at the same
 // time.
 type Wire interface {
-	// Publish hands one envelope over for a station; nil means that the wire has
-	// it durably (the hub's acknowledgement). dedup names the attempt: the wire
-	// may swallow a second one of the same name. Envelopes for one station that
-	// are published one after the other arrive in that order as a rule, not for
-	// certain. Errors: ErrFull (too much waits for that station: later),
-	// ErrDown (not connected), ErrRevoked, or anything else, which is tried again.
-	Publish(ctx context.Context, to string, kind Kind, dedup string, data []byte) error
+	// Publish hands one envelope over for a station and returns at once; the
+	// channel then gives exactly one value, nil when the wire has it durably (the
+	// hub's acknowledgement). dedup names the attempt: the wire may swallow a second
+	// one of the same name. Calls made one after the other keep their order, as a
+	// rule and not for certain. Errors: ErrFull (too much waits for that station:
+	// later), ErrDown (not connected), ErrRevoked, or anything else, which is tried
+	// again. Without an answer for half a minute it gives an error.
+	Publish(to string, kind Kind, dedup string, data []byte) <-chan error
 	// Receive calls take with what has come in for this station, at most 64 at
 	// once and one call after the other, until ctx ends. What is not acknowledged
 	// comes again, also after a crash.
