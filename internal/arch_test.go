@@ -74,7 +74,7 @@ func layers() map[string]layer {
 		"unit":              postd("service files of systemd and launchd"),
 		"station":           {"mail vfs spool", "how the link stands, for whoever says it; the link itself is postd's", false, false},
 		"link":              postd("mail between stations"),
-		"link/linktest":     {"*", "the contract suite of wires, with a directory as the wire", false, true},
+		"link/linktest":     {"*", "the contract suite of wires, with a directory as the wire", true, true},
 		"link/natslink":     postd("mail between stations over NATS"),
 		"link/hub":          postd("the embedded hub: server, keys, join lines"),
 		"postd":             postd("the top of postd"),

@@ -14,7 +14,7 @@ import (
 	"github.com/postroom/postroom/internal/vfs"
 )
 
-// The files of a station's identity, in link/ (spool-format.md §11).
+// The files of a station's identity, in link/.
 const (
 	identityFile = "station.json"
 	seedFile     = "seed"
