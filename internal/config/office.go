@@ -40,6 +40,7 @@ type Office struct {
 	Format      int
 	ID          string
 	Name        string // for people; decides nothing
+	Station     string // the office's own name on the link; "" if it is not linked
 	Machine     string // where the directory was made
 	Inode       uint64 // the directory's own inode there
 	Created     time.Time
@@ -109,6 +110,11 @@ func DecodeOffice(data []byte) (Office, error) {
 	if o.Format < 1 || o.ID == "" {
 		return bad("format, office", errors.New("missing"))
 	}
+	if o.Station != "" {
+		if _, err := mail.ParseStation(o.Station); err != nil {
+			return bad("station", err)
+		}
+	}
 	switch o.PersonCheck {
 	case PersonCheckFull, PersonCheckEnv, PersonCheckOff:
 	default:
@@ -133,7 +139,7 @@ func (o *Office) keys() []struct {
 		key string
 		to  any
 	}{
-		{"format", &o.Format}, {"office", &o.ID}, {"name", &o.Name}, {"machine", &o.Machine}, {"inode", &o.Inode},
+		{"format", &o.Format}, {"office", &o.ID}, {"name", &o.Name}, {"station", &o.Station}, {"machine", &o.Machine}, {"inode", &o.Inode},
 		{"created", &o.Created}, {"made_with", &o.MadeWith}, {"person_check", &o.PersonCheck},
 		{"policy.hop_cap", &p.HopCap}, {"policy.fuse_turns", &p.FuseTurns}, {"policy.fuse_per_hour", &p.FusePerHour},
 		{"policy.due", &p.Due}, {"policy.expire_question", &p.ExpireQuestion}, {"policy.ask_again", &p.AskAgain},
@@ -195,7 +201,7 @@ func (o Office) Encode() ([]byte, error) {
 		}
 		switch v := k.to.(type) {
 		case *string:
-			if *v != "" || name != "name" {
+			if *v != "" || name != "name" && name != "station" {
 				fmt.Fprintf(&b, "%s = %s\n", name, quoteTOML(*v))
 			}
 		case *time.Time:
@@ -217,7 +223,7 @@ func (o Office) Settings() (policy.Settings, error) {
 	p := o.Policy
 	s := policy.Settings{
 		HopCap: p.HopCap, FuseTurns: p.FuseTurns, FusePerHour: p.FusePerHour,
-		CopyAll: p.CopyAll, Orchestrator: p.Orchestrator,
+		CopyAll: p.CopyAll, Orchestrator: p.Orchestrator, Station: o.Station,
 	}
 	for _, d := range []struct {
 		key  string

@@ -25,6 +25,9 @@ const (
 	Surfaced    = "surfaced"    // the pointer was written into the agent's context
 	Read        = "read"        // the agent has the body
 	Done        = "done"        // the agent says that it is handled
+	Sent        = "sent"        // the hub has it for the station of Agent, who is far
+	Arrived     = "arrived"     // the far station signed that it is in Agent's inbox there
+	Refused     = "refused"     // the far station will not have it; Detail says why
 	Transcript  = "transcript"  // a section is about to be written: File, Offset, Length, Digest
 	Settled     = "settled"     // all before it is durable wherever it belongs
 	Parked      = "parked"      // all before it is written wherever it belongs; since the last settled one, not all is durable

@@ -12,16 +12,30 @@ const (
 	EventDone     = "done"     // the owner moved the message to .done
 )
 
+// The events that the link records for a far agent, besides those of the agent
+// itself (docs/adr/0035).
+const (
+	EventSent    = "sent"    // the hub has the message
+	EventArrived = "arrived" // the far station has it in the agent's inbox, and signed for it
+	EventRefused = "refused" // the far station will not have it; the evidence is the reason
+)
+
 // Receipt is one line of a mailbox's receipts.jsonl: what its owner saw, read
 // or did, written after the bytes were out (spool-format.md §7).
 type Receipt struct {
 	At    time.Time // UTC, to the millisecond
-	Event string    // EventSurfaced, EventRead or EventDone
+	Event string    // EventSurfaced, EventRead, EventDone, or one of the link's
 	ID    ID
 	// Part and Parts say which part of a long body was read, from 1; 0 for a
 	// body read whole.
 	Part, Parts int
 	Evidence    string // how it is known: "hook claude", "stdout"
+}
+
+// OfLink reports whether only the link can know of such an event: in the
+// mailbox of an agent of this office it counts for nothing.
+func (r Receipt) OfLink() bool {
+	return r.Event == EventSent || r.Event == EventArrived || r.Event == EventRefused
 }
 
 // BadLine is a line that could not be read, for the doctor to report.
@@ -90,8 +104,8 @@ func ParseReceipt(line []byte) (Receipt, error) {
 	switch {
 	case timeErr != nil || r.At.Year() < 0 || r.At.Year() > 9999:
 		err = l.bad("at is no time")
-	case r.Event != EventSurfaced && r.Event != EventRead && r.Event != EventDone:
-		err = l.bad("event is none of surfaced, read, done")
+	case r.Event != EventSurfaced && r.Event != EventRead && r.Event != EventDone && !r.OfLink():
+		err = l.bad("event is none of surfaced, read, done, sent, arrived, refused")
 	case !r.ID.Valid():
 		err = l.bad("id is no message id")
 	case r.Part < 0 || r.Part > r.Parts || r.Parts > 0 && r.Part == 0:

@@ -21,3 +21,35 @@ func ParseStation(s string) (string, error) {
 	}
 	return s, nil
 }
+
+// SplitStation parts a name from its station, which is "" for a name of this
+// office. It checks neither.
+func SplitStation(name string) (local, station string) {
+	local, station, _ = strings.Cut(name, "@")
+	return local, station
+}
+
+// ParseFarName checks the full name of an agent of another station,
+// agent@station. That station's person and what its office says stand beside
+// its agents as human@station and postroom@station. The error is KindInvalid.
+func ParseFarName(s string) (local, station string, err error) {
+	local, station = SplitStation(s)
+	if _, err := ParseStation(station); err != nil {
+		return "", "", err
+	}
+	if local != NameHuman && local != NamePostroom {
+		if _, err := ParseName(local); err != nil {
+			return "", "", err
+		}
+	}
+	return local, station, nil
+}
+
+const farAIDPrefix = "far-"
+
+// FarAID is the aid that the person, or the office itself, of another station
+// has here: neither has one at home. name is NameHuman or NamePostroom.
+func FarAID(name, station string) string { return farAIDPrefix + name + "-" + station }
+
+// ReservedAID reports whether no agent may have such an aid.
+func ReservedAID(aid string) bool { return strings.HasPrefix(aid, farAIDPrefix) }

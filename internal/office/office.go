@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/postroom/postroom/internal/config"
@@ -58,7 +59,9 @@ type Office struct {
 	Sys    System
 
 	settings policy.Settings
+	station  atomic.Pointer[string] // the office's name on the link, as last read
 	mu       sync.Mutex
+	fileIs   fs.FileInfo        // postroom.toml as last read
 	checked  time.Time          // when the office was last found to be this one
 	book     *registry.Registry // as last read, from the file bookIs
 	bookIs   fs.FileInfo
@@ -78,7 +81,7 @@ func Open(dir string, sys System) (*Office, error) {
 		return nil, &mail.Error{Op: "open office", Kind: mail.KindNotFound, Addr: dir, Err: err,
 			Hint: `run "post init" to make one, or name one with --office`}
 	}
-	data, _, err := spool.ReadFile(fsys, config.OfficeFile, 64<<10)
+	data, fi, err := spool.ReadFile(fsys, config.OfficeFile, 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		if to, moved := readMoved(fsys); moved {
 			return nil, movedError(dir, to)
@@ -97,11 +100,17 @@ func Open(dir string, sys System) (*Office, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Office{FS: fsys, Dir: dir, Config: cfg, Sys: sys, settings: settings}, nil
+	o := &Office{FS: fsys, Dir: dir, Config: cfg, Sys: sys, settings: settings, fileIs: fi}
+	o.station.Store(&cfg.Station)
+	return o, nil
 }
 
 // Settings are the office's rules.
-func (o *Office) Settings() policy.Settings { return o.settings }
+func (o *Office) Settings() policy.Settings {
+	s := o.settings
+	s.Station = o.Station()
+	return s
+}
 
 // recheck is how long a look at the office's identity is good for.
 const recheck = time.Second
@@ -115,6 +124,9 @@ func (o *Office) CheckWritable() error {
 	}
 	err := o.checkWritable()
 	if err == nil {
+		if !o.checked.IsZero() { // a process that lives on may see the office linked
+			o.rereadStation()
+		}
 		o.checked = o.Sys.Now()
 	}
 	return err

@@ -32,7 +32,7 @@ func (o *Office) Author(e registry.Entry) (Author, error) {
 	if err != nil {
 		return Author{}, err
 	}
-	return Author{policy.Agent{Name: e.Name, AID: e.AID, Archived: e.Archived}, box}, nil
+	return Author{policy.Agent{Name: e.Name, AID: e.AID, Archived: e.Archived, Station: e.Station}, box}, nil
 }
 
 // SystemAuthor returns human or postroom.
@@ -62,7 +62,7 @@ type Recent interface {
 // World gathers the facts that the rules need about m (design §7). recent may
 // be nil.
 func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent Recent) (policy.World, error) {
-	w := policy.World{Settings: o.settings, Directory: reg, Sender: a.Agent}
+	w := policy.World{Settings: o.Settings(), Directory: reg, Sender: a.Agent}
 	if m.InReplyTo != "" {
 		p, err := o.parent(reg, a, m.InReplyTo, recent)
 		if err != nil {

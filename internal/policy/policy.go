@@ -33,6 +33,7 @@ type Settings struct {
 	AskAgain     time.Duration // how long a person's rejection answers the same question; default 24h
 	Grace        time.Duration // from the reminder of a debt to a person; default half of Due
 	Expire       time.Duration // how long a question or release waits for a person; default 7 days
+	Station      string        // this office's name on the link; "" if it is not linked
 }
 
 // withDefaults fills what is not set.
@@ -65,7 +66,13 @@ type Agent struct {
 	// Transcript is the registry's name for the agent's transcript file; "" is
 	// _inbox_<name>.md. It keeps one file per inbox over a rename (design §10).
 	Transcript string
+	// Station is where a far agent is; its Name ends in @ and this. "" is an
+	// agent of this office.
+	Station string
 }
+
+// Far reports whether the agent is another station's.
+func (a Agent) Far() bool { return a.Station != "" }
 
 // Channel is a named set of agents, by aid, sorted.
 type Channel struct {
@@ -81,6 +88,9 @@ type Directory interface {
 	Channel(name string) (Channel, bool)
 	// Active lists the agents that are not archived, sorted by name.
 	Active() []Agent
+	// Namesakes lists the agents in service at other stations that are called name
+	// there (name@station), sorted.
+	Namesakes(name string) []Agent
 	// Suggest lists names close to name, best first, at most three.
 	Suggest(name string) []string
 }

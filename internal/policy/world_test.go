@@ -56,6 +56,16 @@ func (b *book) Active() []Agent {
 	return list
 }
 
+func (b *book) Namesakes(name string) []Agent {
+	var list []Agent
+	for _, a := range b.Active() {
+		if a.Far() && a.Name == name+"@"+a.Station {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
 func (b *book) Suggest(name string) []string {
 	var known []string
 	for _, a := range b.agents {
@@ -70,7 +80,10 @@ func (b *book) Suggest(name string) []string {
 // aidOf is the stable id that tests give an agent.
 func aidOf(name string) string { return "aid-" + name }
 
-func agent(name string) Agent { return Agent{Name: name, AID: aidOf(name)} }
+func agent(name string) Agent {
+	_, station := mail.SplitStation(name)
+	return Agent{Name: name, AID: aidOf(name), Station: station}
+}
 
 // newBook registers the names; one that begins with a hyphen is archived, and
 // new<old is new with the alias old (and old's aid).

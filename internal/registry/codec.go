@@ -20,7 +20,7 @@ type field struct {
 func (e *Entry) fields() []field {
 	return []field{
 		{"aid", &e.AID}, {"name", &e.Name}, {"archived", &e.Archived}, {"aliases", &e.Aliases},
-		{"transcript", &e.Transcript}, {"role", &e.Role}, {"inbox_path", &e.InboxPath},
+		{"transcript", &e.Transcript}, {"station", &e.Station}, {"role", &e.Role}, {"inbox_path", &e.InboxPath},
 		{"workspace", &e.Workspace}, {"runtime", &e.Runtime}, {"notify", &e.Notify},
 		{"launch", &e.Launch}, {"joined", &e.Joined},
 	}

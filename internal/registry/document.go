@@ -253,7 +253,7 @@ func at(lines []int, i int) int {
 // check enforces what an entry alone must hold.
 func (e *Entry) check() error {
 	for _, n := range append([]string{e.Name}, e.Aliases...) {
-		if err := checkName(n); err != nil {
+		if err := checkNameAt(n, e.Station); err != nil {
 			return err
 		}
 	}
@@ -293,6 +293,18 @@ func validFile(s string) bool {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte(".-_+@", c) >= 0)
 	}
 	return ok
+}
+
+// checkNameAt checks an agent's name: a far agent's ends in @ and its station,
+// ours has no station.
+func checkNameAt(name, station string) error {
+	if station == "" {
+		return checkName(name)
+	}
+	if _, at, err := mail.ParseFarName(name); err != nil || at != station {
+		return fmt.Errorf("%q is not a name at station %q", name, station)
+	}
+	return nil
 }
 
 func checkName(name string) error {

@@ -16,7 +16,7 @@ import (
 // Add registers a new agent.
 func (r *Registry) Add(e Entry) error {
 	for _, n := range append([]string{e.Name}, e.Aliases...) {
-		if err := r.free("add agent", n, ""); err != nil {
+		if err := r.free("add agent", n, e.Station, ""); err != nil {
 			return err
 		}
 	}
@@ -38,8 +38,8 @@ func (r *Registry) Update(aid string, fn func(*Entry)) error {
 	return r.editAgent("update agent", aid, func(e *Entry) error {
 		was := e.clone()
 		fn(e)
-		if e.AID != was.AID || e.Name != was.Name || !slices.Equal(e.Aliases, was.Aliases) {
-			return errors.New("an update may not touch aid, name or aliases")
+		if e.AID != was.AID || e.Name != was.Name || e.Station != was.Station || !slices.Equal(e.Aliases, was.Aliases) {
+			return errors.New("an update may not touch aid, name, station or aliases")
 		}
 		return nil
 	})
@@ -47,22 +47,31 @@ func (r *Registry) Update(aid string, fn func(*Entry)) error {
 
 // Rename gives an agent a new name; the old one stays its alias for ever. An
 // agent may take one of its own aliases back.
+// What a far agent is called is its own station's to say: see PutFar.
 func (r *Registry) Rename(aid, name string) error {
-	if err := r.free("rename agent", name, aid); err != nil {
+	if l, ok := r.byAID(aid); ok && l.agent().Far() {
+		return &mail.Error{Op: "rename agent", Kind: mail.KindRule, Addr: string(l.name),
+			Err: errors.New("is an agent of another station"), Hint: "rename it there: this office is told over the link"}
+	}
+	if err := r.free("rename agent", name, "", aid); err != nil {
 		return err
 	}
 	return r.editAgent("rename agent", aid, func(e *Entry) error {
-		if e.Name == name {
-			return nil
-		}
-		e.Aliases = slices.DeleteFunc(e.Aliases, func(a string) bool { return a == name })
-		e.Aliases = append(e.Aliases, e.Name)
-		if e.Transcript == "" {
-			e.Transcript = defaultTranscript(e.Name) // one file for ever (design §10)
-		}
-		e.Name = name
+		e.rename(name)
 		return nil
 	})
+}
+
+func (e *Entry) rename(name string) {
+	if e.Name == name {
+		return
+	}
+	e.Aliases = slices.DeleteFunc(e.Aliases, func(a string) bool { return a == name })
+	e.Aliases = append(e.Aliases, e.Name)
+	if e.Transcript == "" {
+		e.Transcript = defaultTranscript(e.Name) // one file for ever (design §10)
+	}
+	e.Name = name
 }
 
 // Archive takes an agent out of service or back. Its names stay its own.
@@ -79,7 +88,7 @@ func (r *Registry) Archive(aid string, archived bool) error {
 func (r *Registry) AddChannel(name string, aids ...string) error {
 	retired := r.isRetired(name)
 	if !retired {
-		if err := r.free("create channel", name, ""); err != nil {
+		if err := r.free("create channel", name, "", ""); err != nil {
 			return err
 		}
 	}
@@ -133,10 +142,14 @@ func (r *Registry) Suggest(name string) []string {
 	return mail.Suggest(name, known)
 }
 
-// free checks that name is valid and belongs to nobody, or to aid.
-func (r *Registry) free(op, name, aid string) error {
-	if _, err := mail.ParseName(name); err != nil {
-		return err
+// free checks that name is valid at the station and belongs to nobody, or to aid.
+func (r *Registry) free(op, name, station, aid string) error {
+	if station == "" {
+		if _, err := mail.ParseName(name); err != nil {
+			return err
+		}
+	} else if err := checkNameAt(name, station); err != nil {
+		return &mail.Error{Op: op, Kind: mail.KindInvalid, Addr: name, Err: err}
 	}
 	const hint = "choose another name"
 	if l, taken := r.byName(name); taken && string(l.aid) != aid {

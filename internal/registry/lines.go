@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/policy"
 )
 
@@ -89,8 +90,12 @@ func (ix index) next() (line, index) {
 	return l, ix[all:]
 }
 
+// agent knows the station by the name: both agree in every registry that was
+// checked, and the index need not hold it twice.
 func (l line) agent() policy.Agent {
-	return policy.Agent{Name: string(l.name), AID: string(l.aid), Archived: l.archived, Transcript: l.file()}
+	a := policy.Agent{Name: string(l.name), AID: string(l.aid), Archived: l.archived, Transcript: l.file()}
+	_, a.Station = mail.SplitStation(a.Name)
+	return a
 }
 
 // file returns the transcript's name; the usual one is not written down.

@@ -37,6 +37,7 @@ type Entry struct {
 	Archived   bool      `json:"archived,omitempty"`
 	Aliases    []string  `json:"aliases,omitempty"`    // earlier names, still good as addresses
 	Transcript string    `json:"transcript,omitempty"` // file name in transcripts/; never "" when read
+	Station    string    `json:"station,omitempty"`    // whose agent it is; Name and Aliases then end in @ and this; "" is ours
 	Role       string    `json:"role,omitempty"`
 	InboxPath  string    `json:"inbox_path,omitempty"` // absolute path of the mailbox's inbox/
 	Workspace  string    `json:"workspace,omitempty"`  // absolute path; "" if none

@@ -25,6 +25,10 @@ const lockPatience = 100 * time.Millisecond
 func (p *pass) adoptAll(a office.Author, raws []spool.Draft) []*job {
 	var jobs []*job
 	for _, d := range raws {
+		if a.Far() {
+			p.failFar(a, d)
+			continue
+		}
 		m, err := authored(d)
 		if err == nil {
 			if j := p.adopt(a, d, m); j != nil {

@@ -153,7 +153,7 @@ func (p *pass) collectFrom(a office.Author) ([]*job, error) {
 	if !whole {
 		return jobs, nil
 	}
-	if p.opt.All && a.AID != "" {
+	if p.opt.All && a.AID != "" && !a.Far() {
 		raws = append(raws, p.refailed(a)...)
 	}
 	return append(jobs, p.adoptAll(a, raws)...), nil
@@ -232,60 +232,16 @@ const driftLimit = 24 * time.Hour
 // mayUse decides whether an author may use an id: only one with its own tag,
 // which nobody else's message has and none that the office will derive, and
 // within drift and unknown to the office, or known as this very file (design
-// §4). What people and the office write carries ids derived from its cause.
-// known: the office has a copy.
+// §4). What people and the office write carries ids derived from its cause; what
+// a far author wrote has the id of its own office, whose tag would prove nothing
+// of an aid that its station says. known: the office has a copy.
 func (p *pass) mayUse(id mail.ID, a office.Author, digest mail.Digest) (may, known bool) {
-	if !id.Valid() || a.AID != "" && !id.OwnedBy(a.AID) {
+	if !id.Valid() || a.AID != "" && !a.Far() && !id.OwnedBy(a.AID) {
 		return false, false
 	}
 	data, _, err := spool.ReadMail(p.o.FS, office.MessagePath(id))
 	if errors.Is(err, fs.ErrNotExist) { // a new one: not from the far future, which nothing sorts after
-		return a.AID == "" || !mail.Drifted(id, p.now, driftLimit), false
+		return a.AID == "" || a.Far() || !mail.Drifted(id, p.now, driftLimit), false
 	}
 	return err == nil && mail.DigestOf(data) == digest, true
-}
-
-// failRaw moves a hand-written file to .failed, loudly: the journal and the
-// author are told. false: it could not be.
-func (p *pass) failRaw(a office.Author, d spool.Draft, cause error) bool {
-	why := spool.Why{At: p.now, Reason: cause.Error()}
-	var e *mail.Error
-	if errors.As(cause, &e) {
-		why.Hint = e.Hint
-	}
-	cid := rawCause(d, p.now)
-	if err := p.notice(notice{
-		to: a.Agent, cause: cid, key: []string{"failed", d.Name, string(d.Digest)}, subject: "Not sent: " + d.Name,
-		body: "Your file " + d.Name + " in the outbox was not sent: " + cause.Error() + "\n\nIt is kept in outbox/.failed/ with the reason beside it. Mend it and drop it in the outbox again.",
-	}); err != nil {
-		p.problem("tell", a.Name, err)
-		return false // told first, moved then: the file stays and is tried again
-	}
-	name, err := a.Box.Fail(d, why)
-	if err != nil {
-		p.problem("set aside", a.Name, err)
-		return false
-	}
-	err = p.append(journal.Record{At: p.now, Event: journal.Bounced, From: a.Name, AID: a.AID, File: name, Digest: d.Digest,
-		Detail: map[string]string{"reason": mail.Neutralise(cause.Error(), false)}})
-	if err != nil {
-		p.problem("journal", a.Name, err) // it is in .failed and the author told: nothing is lost
-	}
-	p.rep.Results = append(p.rep.Results, Result{Author: a.Tag(), Name: d.Name, Fates: []Fate{{State: Bounced, Err: cause}}})
-	p.steps++
-	return true
-}
-
-// rawCause is an id to derive a notice's id from when the file has none: its
-// last change and content, so that a repeat gives the same.
-func rawCause(d spool.Draft, now time.Time) mail.ID {
-	at := now
-	if d.Info != nil {
-		at = d.Info.ModTime()
-	}
-	if at.Sub(now) > driftLimit {
-		at = time.Unix(0, 0) // its owner set it; the notice may not lie in the far future
-	}
-	var c mail.Clock
-	return c.Next(at, string(d.Digest)+d.Name)
 }

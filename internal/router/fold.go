@@ -27,7 +27,9 @@ type folded struct {
 }
 
 // foldReceipts takes the owners' receipts into the journal: only surfaced, read
-// and done, and only for mail they really got (design §8).
+// and done, and only for mail they really got (design §8). The owner of a far
+// agent's mailbox is the link, which also knows what was sent, has arrived or
+// was refused.
 func (p *pass) foldReceipts() error {
 	if p.parked != nil {
 		return nil // who settles what is parked folds, too
@@ -87,6 +89,9 @@ func (p *pass) accepted(a office.Author, receipts []mail.Receipt) ([]journal.Rec
 	got := map[mail.ID]bool{}
 	var out []journal.Record
 	for _, r := range receipts {
+		if r.OfLink() && !a.Far() {
+			continue
+		}
 		known, looked := got[r.ID]
 		if !looked {
 			var err error

@@ -72,10 +72,11 @@ func (p *pass) planOne(j *job) error {
 
 // restamp gathers the facts about a message, and stamps it anew, under its id,
 // if it says of itself what only they can say (design §4): its hops, whether it
-// obliges, when it was written. Never after the office has seen it.
+// obliges, when it was written. Never after the office has seen it, and never
+// what another office has stamped.
 func (p *pass) restamp(j *job) error {
 	var err error
-	if j.world, err = p.o.World(p.reg, j.author, j.msg, p); err != nil || j.copied || j.author.AID == "" {
+	if j.world, err = p.o.World(p.reg, j.author, j.msg, p); err != nil || j.copied || j.author.AID == "" || j.author.Far() {
 		return err
 	}
 	right, bounce := policy.Stamp(j.msg, j.world)

@@ -41,6 +41,9 @@ func (v *vouched) covers(a office.Author, m *mail.Message) bool {
 // it, and somebody looks again anyway: a pass that lingers does, and a sender
 // routes what it has stored.
 func (p *pass) leftToSender(a office.Author, d spool.Draft) bool {
+	if a.Far() {
+		return false // the link is no sender that routes by itself
+	}
 	again := p.opt.Linger > 0 || !p.opt.All && a.Tag() != p.opt.Own
 	return again && p.waits*lingerStep < storing && d.Info != nil && p.o.Sys.Now().Sub(d.Info.ModTime()).Abs() < storing
 }

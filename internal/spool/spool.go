@@ -78,6 +78,33 @@ func dirs() []string { return []string{"", Inbox, Done, Outbox, Sent, Failed, Ke
 
 // Make creates what the mailbox lacks and makes it durable.
 func (b Box) Make() error {
+	if err := b.MakeUnsynced(); err != nil {
+		return err
+	}
+	if b.Dir != "." {
+		if err := b.FS.SyncDir(path.Dir(b.Dir)); err != nil {
+			return err
+		}
+	}
+	for _, d := range dirs() {
+		if err := b.FS.SyncDir(b.Path(d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SyncAll adds the syncs that MakeUnsynced left out to a batch.
+func (b Box) SyncAll(batch *Batch) {
+	batch.Dir(b.FS, path.Dir(b.Dir))
+	for _, d := range dirs() {
+		batch.Dir(b.FS, b.Path(d))
+	}
+}
+
+// MakeUnsynced is Make for many mailboxes, whose syncs are then done together:
+// see SyncAll.
+func (b Box) MakeUnsynced() error {
 	for _, d := range dirs() {
 		if err := mkdir(b.FS, b.Path(d)); err != nil {
 			return err
@@ -89,16 +116,6 @@ func (b Box) Make() error {
 			return err
 		}
 		if err := file.Close(); err != nil {
-			return err
-		}
-	}
-	if b.Dir != "." {
-		if err := b.FS.SyncDir(path.Dir(b.Dir)); err != nil {
-			return err
-		}
-	}
-	for _, d := range dirs() {
-		if err := b.FS.SyncDir(b.Path(d)); err != nil {
 			return err
 		}
 	}
