@@ -131,7 +131,7 @@ func TestTwoStations(t *testing.T) {
 	h := startHub(t, t.TempDir(), "127.0.0.1:0")
 	ann, bob := joined(t, h, "ann"), joined(t, h, "bob")
 	a, b := wire(t, ann), wire(t, bob)
-	if err := a.Publish(t.Context(), "bob", link.Mail, "1", []byte("hello")); err != nil {
+	if err := <-a.Publish("bob", link.Mail, "1", []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
 	in := receive(t, b)
@@ -150,7 +150,7 @@ func TestTwoStations(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, a, "down", func(s link.State) bool { return !s.Up })
-	if err := a.Publish(t.Context(), "bob", link.Mail, "2", []byte("me again")); err != link.ErrRevoked {
+	if err := <-a.Publish("bob", link.Mail, "2", []byte("me again")); err != link.ErrRevoked {
 		t.Fatalf("a revoked station publishes: %v, want ErrRevoked", err)
 	}
 	cards, err = b.Cards(t.Context())

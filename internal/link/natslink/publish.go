@@ -1,7 +1,6 @@
 package natslink
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -18,27 +17,34 @@ const (
 	publishTimeout = 10 * time.Second // for the hub's answer
 )
 
-// Publish is link.Wire's. Many calls at once share the connection, each waits
-// for its own acknowledgement.
-func (w *Wire) Publish(ctx context.Context, to string, kind link.Kind, dedup string, data []byte) error {
+// Publish is link.Wire's. What is on its way shares the connection; each answer
+// comes by itself.
+func (w *Wire) Publish(to string, kind link.Kind, dedup string, data []byte) <-chan error {
+	out := make(chan error, 1)
 	if _, err := mail.ParseStation(to); err != nil {
-		return err
+		out <- err
+		return out
 	}
 	if !w.State().Up {
-		return w.down(nil)
+		out <- w.down(nil)
+		return out
 	}
 	ack, err := w.js.PublishMsgAsync(&nats.Msg{Subject: w.o.Team.Subject(w.o.Station, to, kind), Data: data}, jetstream.WithMsgID(dedup))
 	if err != nil {
-		return w.refused(err)
+		out <- w.refused(err)
+		return out
 	}
-	select {
-	case <-ack.Ok():
-		return nil
-	case err := <-ack.Err():
-		return w.refused(err)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	go func() {
+		select {
+		case <-ack.Ok():
+			out <- nil
+		case err := <-ack.Err():
+			out <- w.refused(err)
+		case <-time.After(publishTimeout + time.Second): // it should have said so itself
+			out <- w.down(jetstream.ErrAsyncPublishTimeout)
+		}
+	}()
+	return out
 }
 
 // Codes of JetStream that nats.go does not name (nats-server's errors.json).

@@ -31,7 +31,7 @@ func (w *Wire) Receive(ctx context.Context, take func([]link.Parcel)) error {
 		defer close(done)
 		w.fetch(ctx, in)
 	}()
-	in.hand(ctx, take)
+	w.hand(ctx, in, take)
 	<-done
 	in.giveBack()
 	w.nc.FlushTimeout(giveBack)
@@ -133,19 +133,19 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // hand calls take with what has come in, until ctx ends.
-func (in *intake) hand(ctx context.Context, take func([]link.Parcel)) {
+func (w *Wire) hand(ctx context.Context, in *intake, take func([]link.Parcel)) {
 	for {
 		var batch []link.Parcel
 		select {
 		case <-ctx.Done():
 			return
 		case m := <-in.queue:
-			batch = append(batch, parcel{m})
+			batch = append(batch, w.give(m))
 		}
 		for more := true; more && len(batch) < batchMax; {
 			select {
 			case m := <-in.queue:
-				batch = append(batch, parcel{m})
+				batch = append(batch, w.give(m))
 			default:
 				more = false
 			}
@@ -166,18 +166,52 @@ func (in *intake) giveBack() {
 }
 
 // parcel is a link.Parcel.
-type parcel struct{ m jetstream.Msg }
+type parcel struct {
+	m jetstream.Msg
+	w *Wire
+}
 
-func (p parcel) Data() []byte { return p.m.Data() }
+func (p *parcel) Data() []byte { return p.m.Data() }
 
-func (p parcel) From() string { return sender(p.m.Subject()) }
+func (p *parcel) From() string { return sender(p.m.Subject()) }
 
-func (p parcel) Ack(ctx context.Context) error {
+func (p *parcel) Ack(ctx context.Context) error {
+	p.w.answered(p)
 	ctx, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()
 	return p.m.DoubleAck(ctx)
 }
 
-func (p parcel) Nak(delay time.Duration) { p.m.NakWithDelay(delay) }
+func (p *parcel) Nak(delay time.Duration) {
+	p.w.answered(p)
+	p.m.NakWithDelay(delay)
+}
 
-func (p parcel) Term(reason string) { p.m.TermWithReason(reason) }
+func (p *parcel) Term(reason string) {
+	p.w.answered(p)
+	p.m.TermWithReason(reason)
+}
+
+// give makes a parcel that Close gives back if nobody has answered it by then.
+func (w *Wire) give(m jetstream.Msg) *parcel {
+	p := &parcel{m, w}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.given[p] = true
+	return p
+}
+
+func (w *Wire) answered(p *parcel) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.given, p)
+}
+
+func (w *Wire) giveBack() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for p := range w.given {
+		p.m.Nak()
+	}
+	clear(w.given)
+}

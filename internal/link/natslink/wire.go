@@ -61,7 +61,8 @@ type Wire struct {
 	mu    sync.Mutex
 	user  User
 	state link.State
-	gone  bool // thrown out
+	gone  bool             // thrown out
+	given map[*parcel]bool // to whoever receives, and not answered
 }
 
 // Open returns at once; the connection is made, and made again, behind it.
@@ -71,7 +72,7 @@ func Open(o Options) (*Wire, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Wire{o: o, user: o.User, changed: make(chan struct{}, 1)}
+	w := &Wire{o: o, user: o.User, changed: make(chan struct{}, 1), given: map[*parcel]bool{}}
 	w.closing, w.close = context.WithCancel(context.Background())
 	w.state = link.State{Since: time.Now(), Why: "not connected yet", Hub: host(first(o.URLs))}
 	nc, err := w.connect()
@@ -121,6 +122,8 @@ func (w *Wire) State() link.State {
 func (w *Wire) Close() error {
 	w.close()
 	w.busy.Wait()
+	w.giveBack()
+	w.nc.FlushTimeout(giveBack)
 	w.nc.Close()
 	return nil
 }
@@ -141,3 +144,5 @@ func first(urls []string) string {
 	}
 	return urls[0]
 }
+
+var _ link.Wire = (*Wire)(nil)
