@@ -6,9 +6,10 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 PREFIX  ?= $(HOME)/.local
 FUZZTIME ?= 10s
 BENCHFLAGS ?=
+LINKFAULTS ?= 2m
 
 .DEFAULT_GOAL := build
-.PHONY: build test lint race fuzz e2e e2e-runtimes e2e-web bench bench-quick demo demo-office readme-check man install cross mcp-conformance mcp-inspector clean help
+.PHONY: build test lint race fuzz e2e e2e-runtimes e2e-web e2e-links bench bench-quick demo demo-office readme-check man install cross mcp-conformance mcp-inspector clean help
 
 build: ## build bin/post and bin/postd
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
@@ -36,12 +37,16 @@ e2e: build ## whole programs: kill -9 at every system call, concurrency, faults
 	$(GO) test -tags e2e -count=1 -timeout 40m ./e2e
 	$(MAKE) e2e-runtimes
 	$(MAKE) e2e-web
+	$(MAKE) e2e-links
 
 e2e-runtimes: ## the real coding CLIs, pinned, against a scripted model (e2e/README.md)
 	cd e2e/runtimes && $(GO) test -tags e2e -count=1 -timeout 30m
 
 e2e-web: build ## the page in a real Chromium; its screenshots go to out/screens (e2e/README.md)
 	$(TESTENV) $(GO) test -tags e2e -count=1 -timeout 20m ./e2e/web
+
+e2e-links: ## linked offices in networks of their own, under faults for POSTROOM_LINK_FAULTS (e2e/README.md)
+	cd e2e/links && POSTROOM_LINK_FAULTS=$(LINKFAULTS) $(GO) test -tags e2e -count=1 -timeout 40m
 
 bench: ## ratios against peers and physical limits, in one run (docs/bench.md)
 	$(GO) run ./bench $(BENCHFLAGS)
