@@ -20,6 +20,18 @@ type Follower struct {
 	at   int64 // of name, behind the last whole line that was read
 }
 
+// Place is where a Follower stands, to be kept.
+type Place struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"` // behind the last whole line that was read
+}
+
+// Place returns where f stands.
+func (f *Follower) Place() Place { return Place{f.name, f.at} }
+
+// FollowFrom returns a Follower that goes on at a place that was kept.
+func FollowFrom(p Place) Follower { return Follower{name: p.File, at: p.Offset} }
+
 // Skip passes over all that is there.
 func (f *Follower) Skip(fsys vfs.FS) error {
 	names, err := files(fsys)

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"path"
+	"strings"
 
+	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/vfs"
 )
@@ -28,3 +31,24 @@ func replaceDurably(fsys vfs.FS, dir, name string, data []byte) error {
 }
 
 func trim(data []byte) []byte { return bytes.TrimSpace(data) }
+
+func makeDirs(fsys vfs.FS, dirs ...string) error {
+	for _, d := range dirs {
+		if err := fsys.Mkdir(d, 0o700); err == nil {
+			err = fsys.SyncDir(path.Dir(d))
+			if err != nil {
+				return err
+			}
+		} else if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// idOf is the message whose file has this name.
+func idOf(name string) (mail.ID, bool) {
+	stem, ok := strings.CutSuffix(name, ".json")
+	id := mail.ID(stem)
+	return id, ok && id.Valid()
+}

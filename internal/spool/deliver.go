@@ -164,6 +164,38 @@ func (b Box) Finish(id mail.ID, batch *Batch) (bool, error) {
 	return true, batch.Flush()
 }
 
+// FinishAll is Finish for many at once: each directory is synced once for all of
+// them. What is not in the inbox is passed over. After an error some may stand in
+// both places, which is no harm.
+func (b Box) FinishAll(ids []mail.ID, batch *Batch) error {
+	var moved []string
+	for _, id := range ids {
+		from := b.Path(Inbox, FileName(id))
+		err := linkSame(b.FS, from, b.Path(Done, FileName(id)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		moved = append(moved, from)
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	batch.Dir(b.FS, b.Path(Done))
+	if err := batch.Flush(); err != nil {
+		return err
+	}
+	for _, from := range moved {
+		if err := b.FS.Remove(from); err != nil {
+			return err
+		}
+	}
+	batch.Dir(b.FS, b.Path(Inbox))
+	return batch.Flush()
+}
+
 // CopyTo gives the source a name in another directory of fsys: by link where
 // the source allows it, else by copy. The caller syncs dir. fs.ErrExist: the
 // name is taken.

@@ -1,0 +1,63 @@
+package link
+
+import (
+	"github.com/postroom/postroom/internal/mail"
+)
+
+// outbound is the sequence of the mail to one far station. Its ledger is
+// link/out/<station>.jsonl.
+type outbound struct {
+	epoch string
+	last  uint64
+	have  uint64             // up to where the far station said it has all of this epoch
+	seqs  map[mail.ID]uint64 // of what has not arrived
+}
+
+// note takes an entry of the ledger; keep says whose number is still wanted.
+func (o *outbound) note(e entry, keep func(mail.ID) bool) {
+	switch {
+	case e.Epoch != "":
+		o.epoch, o.last, o.have, o.seqs = e.Epoch, 0, 0, map[mail.ID]uint64{}
+	case e.Have > o.have:
+		o.have = e.Have
+	case e.Seq > 0:
+		o.last = max(o.last, e.Seq)
+		if keep(e.ID) {
+			o.seqs[e.ID] = e.Seq
+		}
+	}
+}
+
+// Have is what a far station says of the sequence that it receives.
+type Have struct {
+	Epoch   string   `json:"epoch"`
+	Upto    uint64   `json:"upto"`              // it has all up to here
+	Missing []uint64 `json:"missing,omitempty"` // what it waits for
+	// Clash: a number came again with another message, so the sender was set back.
+	Clash bool `json:"clash,omitempty"`
+}
+
+// answer is what a Have calls for.
+type answer struct {
+	again   []uint64 // send these again
+	recall  uint64   // the far station has lost all behind Upto, of which it had up to here
+	restart bool     // this office was set back: a new epoch has to begin
+}
+
+// hear judges a Have. known is false for an epoch that is over.
+func (o *outbound) hear(h Have) (a answer, known bool) {
+	if h.Epoch > o.epoch { // one that this office forgot
+		return answer{restart: true}, true
+	}
+	if h.Epoch != o.epoch || o.epoch == "" {
+		return a, false
+	}
+	a.again = h.Missing
+	switch {
+	case h.Clash || h.Upto > o.last:
+		a.restart = true
+	case h.Upto < o.have:
+		a.recall = o.have
+	}
+	return a, true
+}
