@@ -104,7 +104,7 @@ func (m *Mailbox) prepare(d *Draft, facts *once) ([]*mail.Message, []policy.Worl
 	var msgs []*mail.Message
 	var worlds []policy.World
 	for _, to := range d.To {
-		msg := &mail.Message{From: m.Author.Name, To: to, CC: d.CC, Act: d.Act, Subject: d.Subject, Body: d.Body,
+		msg := &mail.Message{From: m.Author.Name, To: m.Office.Canonical(m.Registry, to), CC: m.Office.CanonicalAll(m.Registry, d.CC), Act: d.Act, Subject: d.Subject, Body: d.Body,
 			Conversation: d.Conversation, InReplyTo: d.InReplyTo, NeedsHuman: d.NeedsHuman, DeadlineText: d.Deadline}
 		if d.Key != "" || d.Again {
 			msg.Envelope = &mail.Envelope{Key: d.Key, Again: d.Again}

@@ -36,7 +36,7 @@ func (o *Office) sign(m *mail.Message, a Author, id mail.ID, now time.Time) {
 		m.Conversation = mail.NewConversation(id)
 	}
 	m.CreatedAt = now.UTC().Truncate(time.Millisecond)
-	m.Office, m.SentWith = o.Config.ID, o.Sys.Version
+	m.Office, m.Station, m.SentWith = o.Config.ID, o.Station(), o.Sys.Version
 	if m.DeadlineText != "" {
 		if t, err := mail.ResolveDeadline(m.DeadlineText, m.CreatedAt); err == nil {
 			m.Deadline = t

@@ -3,6 +3,8 @@ package office
 import (
 	"github.com/postroom/postroom/internal/config"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/vfs"
 )
@@ -43,6 +45,23 @@ func (o *Office) SetStation(name string) error {
 	o.Config.Station = name
 	o.station.Store(&name)
 	return nil
+}
+
+// Canonical is an address as a message keeps it, see policy.Canonical.
+func (o *Office) Canonical(reg *registry.Registry, s string) string {
+	return policy.Canonical(s, policy.World{Settings: o.Settings(), Directory: reg})
+}
+
+// CanonicalAll is Canonical for a list.
+func (o *Office) CanonicalAll(reg *registry.Registry, list []string) []string {
+	if o.Station() == "" {
+		return list
+	}
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = o.Canonical(reg, s)
+	}
+	return out
 }
 
 // rereadStation looks whether the office was linked or unlinked since. o.mu is

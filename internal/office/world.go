@@ -77,6 +77,9 @@ func (o *Office) World(reg *registry.Registry, a Author, m *mail.Message, recent
 			return w, err
 		}
 		w.Turns = policy.Turns(seen, policy.Conversation(m, w.Parent))
+		if a.Far() && m.Envelope != nil { // its office has seen turns that this one has not
+			w.Turns = max(w.Turns, m.Envelope.Turns)
+		}
 		w.TurnsHour, w.Since = policy.Chain(seen, now)
 		if recent == nil || recent.Fuses() {
 			if err := o.fuses(a, m, &w); err != nil {
@@ -103,7 +106,7 @@ func (o *Office) parent(reg *registry.Registry, a Author, id mail.ID, recent Rec
 	}
 	p := &policy.Parent{
 		ID: m.ID, From: m.From, Act: m.Act, Hops: m.Hops, Conversation: m.Conversation,
-		Obliges: m.RequiresReply, FromHuman: m.From == Human,
+		Obliges: policy.RequiresReply(m), FromHuman: m.From == Human,
 	}
 	if from, ok := reg.Agent(m.From); ok {
 		p.FromAID = from.AID

@@ -24,15 +24,23 @@ type route struct {
 // route finds the recipients, or says why the message has none. An envelope
 // that is resolved counts; otherwise the directory does (design §7.1).
 func (p *planner) route() (*route, *Bounce) {
-	r, fault := p.routeTo()
+	r, fault := p.routeAll()
 	if fault != nil {
-		return nil, fault
-	}
-	if fault := p.routeCC(r); fault != nil {
 		return nil, fault
 	}
 	p.copyAll(r)
 	return r, nil
+}
+
+func (p *planner) routeAll() (*route, *Bounce) {
+	if p.w.Sender.Far() {
+		return p.routeFar()
+	}
+	r, fault := p.routeTo()
+	if fault == nil {
+		fault = p.routeCC(r)
+	}
+	return r, fault
 }
 
 func (p *planner) routeTo() (*route, *Bounce) {
@@ -40,7 +48,8 @@ func (p *planner) routeTo() (*route, *Bounce) {
 	if fault != nil {
 		return nil, fault
 	}
-	if addr.Kind == mail.AddrHuman || p.m.NeedsHuman && p.from != byHuman {
+	farPerson := addr.Kind == mail.AddrHuman && addr.Station != ""
+	if !farPerson && (addr.Kind == mail.AddrHuman || p.m.NeedsHuman && p.from != byHuman) {
 		return p.routePerson(addr)
 	}
 	if e := p.m.Envelope; e != nil && len(e.Recipients) > 0 {
@@ -83,15 +92,7 @@ func (p *planner) parse(s string) (mail.Address, *Bounce) {
 		b.Suggest = p.suggest(s)
 		return addr, b
 	}
-	if addr.Station != "" {
-		return addr, &Bounce{
-			Kind:    mail.KindUnknown,
-			Reason:  addr.String() + " is at another station, and this office is not linked to any",
-			Hint:    "name an agent of this office: post agents",
-			Suggest: p.suggest(addr.Name),
-		}
-	}
-	return addr, nil
+	return p.ours(addr), nil
 }
 
 func (p *planner) suggest(name string) []string {
@@ -105,6 +106,9 @@ func (p *planner) resolve(addr mail.Address) (*route, *Bounce) {
 	case mail.AddrBroadcast:
 		return p.resolveBroadcast()
 	case mail.AddrAgent:
+		if addr.Station != "" {
+			break
+		}
 		_, agent := p.w.Directory.Agent(addr.Name)
 		ch, channel := p.w.Directory.Channel(addr.Name)
 		if agent && channel {
@@ -128,6 +132,13 @@ func (p *planner) resolve(addr mail.Address) (*route, *Bounce) {
 // lookUp finds the one agent that addr names: by name or alias, as god, or,
 // where that is nobody, as agent.NAME (design §4).
 func (p *planner) lookUp(addr mail.Address) (Agent, *Bounce) {
+	if addr.Station != "" {
+		if a, ok := p.w.Directory.Agent(addr.String()); ok {
+			return a, nil
+		}
+		b := p.unknownFar(addr)
+		return Agent{}, &b
+	}
 	name := addr.Name
 	if addr.Kind == mail.AddrGod {
 		name = p.s.Orchestrator
@@ -142,6 +153,9 @@ func (p *planner) lookUp(addr mail.Address) (Agent, *Bounce) {
 			return a, nil
 		}
 		name = plain
+	}
+	if a, ok, fault := p.lookUpFar(name); ok || fault != nil {
+		return a, fault
 	}
 	if addr.Kind == mail.AddrGod {
 		return Agent{}, &Bounce{
@@ -177,7 +191,7 @@ func (p *planner) direct(a Agent) (*route, *Bounce) {
 func (p *planner) resolveBroadcast() (*route, *Bounce) {
 	r := &route{as: AsAll, label: mail.NameAll}
 	for _, a := range p.w.Directory.Active() {
-		if !p.sender(a) && !a.Archived {
+		if !p.sender(a) && !a.Archived && !a.standsFor() {
 			r.to = addAgent(r.to, a)
 		}
 	}

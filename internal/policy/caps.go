@@ -22,7 +22,7 @@ func (p *planner) caps(r *route) []Action {
 	}
 	f := p.w.Fuse
 	own := f.Blown && f.Message != "" && f.Message == p.m.ID
-	hops := Hops(p.parent())
+	hops := p.hops()
 	conversation := Ask{Fuse: true}
 	sender := Ask{Fuse: true, OfSender: true}
 	chain := chainCap(p.s.FusePerHour+f.AllowedHour, p.w.Since, p.at)

@@ -15,7 +15,7 @@ func (p *planner) routeEnvelope(addr mail.Address, aids []string) (*route, *Boun
 	}
 	if meant := p.meant(addr); len(meant) > 0 && len(aids) == 1 && hasAgent(meant, aids[0]) {
 		return p.one(aids[0])
-	} else if ch, ok := p.w.Directory.Channel(addr.Name); ok && addr.Kind == mail.AddrAgent {
+	} else if ch, ok := p.w.Directory.Channel(addr.Name); ok && addr.Kind == mail.AddrAgent && addr.Station == "" {
 		if fault := p.memberFault(ch); fault != nil {
 			return nil, fault
 		}
@@ -23,7 +23,7 @@ func (p *planner) routeEnvelope(addr mail.Address, aids []string) (*route, *Boun
 	} else if len(meant) > 0 && addr.Kind != mail.AddrGod {
 		return nil, &Bounce{
 			Kind:   mail.KindRule,
-			Reason: "the envelope names another mailbox than " + addr.Name,
+			Reason: "the envelope names another mailbox than " + addr.String(),
 			Hint:   "send it again with post send, without an envelope of your own",
 		}
 	}
@@ -56,9 +56,19 @@ func (p *planner) meant(addr mail.Address) []Agent {
 		add(p.s.Orchestrator)
 		return list
 	}
+	if addr.Station != "" {
+		add(addr.String())
+		return list
+	}
+	plain, ok := addr.AgentAlias()
 	add(addr.Name)
-	if plain, ok := addr.AgentAlias(); ok {
+	if ok {
 		add(plain)
+	} else {
+		plain = addr.Name
+	}
+	for _, a := range p.namesakes(plain) {
+		list = addAgent(list, a)
 	}
 	return list
 }
@@ -154,8 +164,10 @@ func (p *planner) ccOne(r *route, copies []Agent, s string, resolved bool) ([]Ag
 	}
 	switch addr.Kind {
 	case mail.AddrHuman:
-		r.ccPerson = !r.person && p.from != byHuman
-		return copies, nil
+		if addr.Station == "" {
+			r.ccPerson = !r.person && p.from != byHuman
+			return copies, nil
+		}
 	case mail.AddrBroadcast:
 		return nil, ccFault("a broadcast")
 	}
@@ -173,7 +185,7 @@ func (p *planner) ccAgent(r *route, copies []Agent, addr mail.Address, resolved 
 		}
 		return nil, &Bounce{
 			Kind:   mail.KindRule,
-			Reason: "the envelope leaves out " + addr.Name + ", who is in cc",
+			Reason: "the envelope leaves out " + addr.String() + ", who is in cc",
 			Hint:   "send it again with post send, without an envelope of your own",
 		}
 	}
@@ -204,7 +216,8 @@ func (p *planner) copyAll(r *route) {
 		a, ok = p.w.Directory.Agent(p.s.CopyAll)
 	}
 	r.ccChosen = slices.ContainsFunc(r.cc, func(c Agent) bool { return !ok || c.AID != a.AID })
-	if ok && p.from != byOffice && !p.sender(a) && !hasAgent(r.to, a.AID) {
+	relay := p.w.Sender.Far() && a.Far()
+	if ok && p.from != byOffice && !relay && !p.sender(a) && !hasAgent(r.to, a.AID) {
 		r.cc = addAgent(r.cc, a)
 	}
 }

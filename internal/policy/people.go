@@ -37,7 +37,7 @@ func (p *planner) people(r *route) (*Ask, []Tell) {
 	}
 	if p.from == byOffice {
 		for _, b := range r.dropped {
-			why = append(why, "postroom could not tell "+b.Recipient+": "+b.Reason)
+			why = append(why, p.name+" could not tell "+b.Recipient+": "+b.Reason)
 		}
 	}
 	if len(why) == 0 {
@@ -55,7 +55,7 @@ func (p *planner) askPerson() (*Ask, *Tell) {
 		kind = Question
 		why = p.name + " needs a person's answer (" + string(p.m.Act) + ")"
 	}
-	if p.m.To != mail.NameHuman {
+	if a, err := mail.ParseAddress(p.m.To); err != nil || p.ours(a).String() != mail.NameHuman {
 		why += "; it was addressed to " + p.m.To
 	}
 	if r := p.w.Rejected; kind == Question && p.from == byAgent && p.rejected(r) {

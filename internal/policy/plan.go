@@ -75,6 +75,9 @@ func newPlanner(m *mail.Message, w World, now time.Time) *planner {
 // authorOf trusts the owner of the outbox before what the message says: an
 // agent that writes from: human is still that agent (design §4).
 func authorOf(m *mail.Message, owner Agent) (author, string) {
+	if owner.Far() && officeName(owner.Name) {
+		return byOffice, owner.Name
+	}
 	if owner.AID != "" {
 		return byAgent, owner.Name
 	}
@@ -121,7 +124,7 @@ func (p *planner) planOffice() []Action {
 	if fault != nil {
 		return []Action{Ask{
 			Kind: Notice,
-			Why:  "postroom could not tell " + quote(p.m.To) + ": " + fault.Reason,
+			Why:  p.name + " could not tell " + quote(p.m.To) + ": " + fault.Reason,
 		}}
 	}
 	return p.perform(r)

@@ -163,6 +163,8 @@ func (s *script) office(args [][2]string) {
 			s.book.channel(name, split(members)...)
 		case "god":
 			s.settings.Orchestrator = v
+		case "station":
+			s.settings.Station = v
 		case "copyall":
 			s.settings.CopyAll = v
 		default:

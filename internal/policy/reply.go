@@ -12,6 +12,9 @@ func (p *planner) replyFault() *Bounce {
 		return nil
 	}
 	q := p.parent()
+	if q == nil && p.w.Sender.Far() {
+		return nil // a message between other stations, which this office never saw
+	}
 	if q == nil {
 		return &Bounce{
 			Kind:   mail.KindParent,
@@ -19,8 +22,11 @@ func (p *planner) replyFault() *Bounce {
 			Hint:   "take the id from post inbox --all, or send it without in_reply_to",
 		}
 	}
-	if p.from == byHuman {
+	if p.from == byHuman || p.farPerson() {
 		return nil
+	}
+	if p.w.Sender.Far() { // it may have got a message of a third station that had a copy for us
+		return p.terminalFault(q)
 	}
 	if !q.Sent && !q.Received && !q.CC {
 		return &Bounce{
@@ -56,7 +62,7 @@ func (p *planner) terminalFault(q *Parent) *Bounce {
 }
 
 func fromOffice(q *Parent) bool {
-	return !q.FromHuman && (q.From == mail.NamePostroom || q.FromAID == "")
+	return !q.FromHuman && (officeName(q.From) || q.FromAID == "")
 }
 
 // settle says what the reply does to its author's debt. Only somebody who got

@@ -34,7 +34,7 @@ func Stamp(m *mail.Message, w World) (*mail.Message, *Bounce) {
 	c := *m
 	c.CC = slices.Clone(m.CC)
 	c.Conversation = p.conversation()
-	c.Hops = Hops(p.parent())
+	c.Hops = p.hops()
 	c.RequiresReply = p.from != byOffice && RequiresReply(m)
 	e := mail.Envelope{}
 	if m.Envelope != nil {
@@ -71,7 +71,7 @@ func Hops(parent *Parent) int {
 // RequiresReply reports whether somebody has to answer m: a recipient, or a
 // person (design §7.2, §7.5). Nobody has to answer postroom.
 func RequiresReply(m *mail.Message) bool {
-	return m.From != mail.NamePostroom && (m.Act.Obliges() || m.NeedsHuman)
+	return !officeName(m.From) && (m.Act.Obliges() || m.NeedsHuman)
 }
 
 // Conversation is the conversation of m: its own, else its parent's, else "",

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -132,7 +133,7 @@ func (r *Registry) RemoveChannel(name string) error {
 func (r *Registry) Suggest(name string) []string {
 	var known []string
 	for l := range r.lines() {
-		if !l.archived {
+		if !l.archived && !bytes.HasPrefix(l.name, []byte(mail.NamePostroom+"@")) {
 			known = append(known, string(l.name))
 		}
 	}

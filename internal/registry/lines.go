@@ -98,6 +98,8 @@ func (l line) agent() policy.Agent {
 	return a
 }
 
+func (l line) far() bool { return bytes.IndexByte(l.name, '@') >= 0 }
+
 // file returns the transcript's name; the usual one is not written down.
 func (l line) file() string {
 	if len(l.transcript) == 0 {

@@ -152,13 +152,22 @@ func (r *Registry) Active() []policy.Agent {
 
 // Some lists n agents that are not archived, or all if there are no more, in
 // the order of joining: those behind the first skip ones, and from the start
-// again. Nothing is made of the others.
+// again. Nothing is made of the others. Where there are more, far agents are none
+// of them: whoever runs the link looks after those.
 func (r *Registry) Some(skip uint64, n int) []policy.Agent {
-	active := 0
+	active, far := 0, 0
 	for l := range r.lines() {
 		if !l.archived {
 			active++
+			if l.far() {
+				far++
+			}
 		}
+	}
+	pass := func(l line) bool { return l.archived }
+	if far > 0 && active > n {
+		active -= far
+		pass = func(l line) bool { return l.archived || l.far() }
 	}
 	if n = min(n, active); n == 0 {
 		return nil
@@ -167,7 +176,7 @@ func (r *Registry) Some(skip uint64, n int) []policy.Agent {
 	var before, after []policy.Agent
 	for l := range r.lines() {
 		switch {
-		case l.archived:
+		case pass(l):
 			continue
 		case at >= first && at < first+n:
 			after = append(after, l.agent())

@@ -100,6 +100,7 @@ func inode(fi fs.FileInfo) uint64 {
 func (p *pass) stampAdopted(a office.Author, d spool.Draft, m *mail.Message) (*job, error) {
 	claimed := m.ID
 	m.From, m.Envelope = a.Name, nil
+	m.To, m.CC = p.o.Canonical(p.reg, m.To), p.o.CanonicalAll(p.reg, m.CC)
 	world, err := p.o.World(p.reg, a, m, p)
 	if err != nil {
 		return nil, err

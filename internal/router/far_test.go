@@ -43,6 +43,28 @@ func TestFarMail(t *testing.T) {
 	settled(t, d)
 }
 
+// A far agent's inbox keeps our mail until the link has the far station's word.
+func TestFarReceipts(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder", "tester")
+	d.Far("us", "lab", "bob")
+	m := d.Send("coder", mailbox.Draft{To: []string{"bob@lab"}, Act: mail.Request, Subject: "Look", Body: "Please."})
+	d.Pass()
+	if where, err := d.Box("bob@lab").Author.Box.Where(m.ID); err != nil || where != spool.Waiting {
+		t.Fatal(where, err)
+	}
+	d.FarReceipt("bob@lab", mail.EventSent, m.ID, "hub")
+	d.FarReceipt("bob@lab", mail.EventArrived, m.ID, "lab inbox 12")
+	d.FarReceipt("bob@lab", mail.EventRead, m.ID, "lab")
+	d.FarReceipt("bob@lab", mail.EventArrived, "2026-05-30T14-03-11-123Z-0004-a1b2c3d4", "nothing of ours")
+	d.Pass()
+	got := strings.Join(records(t, d, m.ID), ", ")
+	if !strings.Contains(got, "delivered bob@lab, ") || !strings.HasSuffix(got, "sent bob@lab, arrived bob@lab, read bob@lab") {
+		t.Fatal(got)
+	}
+	settled(t, d)
+}
+
 // An agent of this office is no link: it may not say that mail has arrived.
 func TestLinkEventsOfOursCountNothing(t *testing.T) {
 	t.Parallel()
@@ -76,6 +98,36 @@ func TestFarGarbage(t *testing.T) {
 		if items, err := d.Box(name).List(false); err != nil || len(items) > 0 {
 			t.Errorf("%s got %+v %v", name, items, err)
 		}
+	}
+}
+
+// An id that another message has is refused, loudly, and changes nothing.
+func TestFarIDTaken(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder", "tester")
+	d.Far("us", "lab", "bob")
+	ours := d.Send("tester", mailbox.Draft{To: []string{"coder"}, Act: mail.Inform, Subject: "Ours", Body: "ours"})
+	d.Pass()
+	d.FarMail("bob@lab", &mail.Message{ID: ours.ID, To: "coder", Act: mail.Inform, Subject: "Theirs", Body: "theirs"})
+	d.Pass()
+	items, err := d.Box("coder").List(false)
+	if err != nil || len(items) != 1 || items[0].From != "tester" {
+		t.Fatalf("%+v %v", items, err)
+	}
+	box := d.Box("bob@lab").Author.Box
+	if ok, err := spool.Exists(box.FS, box.Path(spool.Failed, spool.FileName(ours.ID))); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	told, err := d.Box("bob@lab").List(false)
+	if err != nil || len(told) != 1 || told[0].From != "postroom" || !strings.Contains(told[0].Subject, "Theirs") {
+		t.Fatalf("%+v %v", told, err)
+	}
+	if got := strings.Join(records(t, d, ours.ID), ", "); strings.Contains(got, "bounced") {
+		t.Fatalf("our message's life says: %s", got)
+	}
+	d.Pass()
+	if again, _ := d.Box("bob@lab").List(false); len(again) != 1 {
+		t.Fatalf("told again: %+v", again)
 	}
 }
 

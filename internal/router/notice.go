@@ -45,7 +45,7 @@ func (p *pass) notice(n notice) error {
 	m := &mail.Message{
 		Schema: mail.Schema, ID: n.id, Conversation: n.conv, InReplyTo: n.reply, From: n.from, To: n.to.Name,
 		Act: n.act, Subject: mail.CleanSubject(n.subject), Body: n.body, CreatedAt: p.now.Truncate(time.Millisecond),
-		Office: p.o.Config.ID, SentWith: p.o.Sys.Version, Envelope: &mail.Envelope{Recipients: []string{}},
+		Office: p.o.Config.ID, Station: p.o.Station(), SentWith: p.o.Sys.Version, Envelope: &mail.Envelope{Recipients: []string{}},
 	}
 	if m.Conversation == "" {
 		m.Conversation = mail.NewConversation(n.id)
