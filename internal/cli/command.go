@@ -35,7 +35,8 @@ type Command struct {
 	Postd bool
 	// Setup declares the command's flags and returns what runs it.
 	Setup func(fs *flag.FlagSet) Run
-	// Subs makes this a group: the next word chooses.
+	// Subs makes this a group: the next word chooses. With Setup, too, the group
+	// does something by itself where the next word is none of these.
 	Subs []Command
 }
 

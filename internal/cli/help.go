@@ -127,11 +127,12 @@ func usageLine(name, usage string) string {
 func commandHelp(name string, c Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "post %s: %s\n\n", name, c.Summary)
+	if c.Subs == nil || c.Setup != nil {
+		b.WriteString(usageLine(name, c.Usage))
+	}
 	if c.Subs != nil {
 		fmt.Fprintf(&b, "usage: post %s COMMAND …\n\n", name)
 		b.WriteString(list(c.Subs))
-	} else {
-		b.WriteString(usageLine(name, c.Usage))
 	}
 	if c.Person {
 		b.WriteString("\nA person's command: refused inside an agent's session.\n")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -60,6 +61,9 @@ func (e *Env) dispatch(ctx context.Context, args []string) error {
 		e.Globals.declare(fs)
 		p := parser{fs: fs, cmd: strings.Join(words, " "), stop: true}
 		rest, err := p.parse(args)
+		if e.cmd.Setup != nil && (err != nil || len(rest) == 0 || !slices.Contains(names(table), rest[0])) {
+			return e.run(ctx, args) // a group that does something by itself
+		}
 		if err != nil {
 			return err
 		}

@@ -87,8 +87,11 @@ func commandPage(name string, c Command) string {
 	var b strings.Builder
 	b.WriteString(heading("post-"+name, "1"))
 	fmt.Fprintf(&b, ".SH NAME\npost\\-%s \\- %s\n.SH SYNOPSIS\n", roff(name), roff(c.Summary))
-	if c.Subs == nil {
+	if c.Subs == nil || c.Setup != nil {
 		fmt.Fprintf(&b, ".B post %s\n%s\n", roff(name), roff(c.Usage))
+		if c.Subs != nil {
+			b.WriteString(".br\n")
+		}
 	}
 	for _, s := range c.Subs {
 		fmt.Fprintf(&b, ".B post %s %s\n%s\n.br\n", roff(name), roff(s.Name), roff(s.Usage))

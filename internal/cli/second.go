@@ -2,6 +2,7 @@ package cli
 
 import (
 	"flag"
+	"io"
 
 	"github.com/postroom/postroom/internal/dispatch"
 	"github.com/postroom/postroom/internal/doctor"
@@ -25,6 +26,9 @@ func VersionCommand() Command { return versionCommand() }
 
 // Name is the command that runs, in full: "audit now".
 func (e *Env) Name() string { return e.name }
+
+// Nowhere is an output that nobody reads.
+func Nowhere() *Output { return newOutput(io.Discard) }
 
 // NeedArgs checks the number of arguments; max < 0 is no limit.
 func (e *Env) NeedArgs(args []string, min, max int) error { return needArgs(e, args, min, max) }

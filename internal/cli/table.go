@@ -37,7 +37,7 @@ func sections() [8]section {
 			primerCommand, helpCommand, completionCommand, versionCommand}},
 		{"", []func() Command{hookCommand, manCommand, becomeCommand}},
 		{"With postd installed", []func() Command{
-			uiCommand, serveCommand, mcpCommand, searchCommand, topCommand, auditCommand, serviceCommand}},
+			uiCommand, serveCommand, mcpCommand, searchCommand, topCommand, hubCommand, linkCommand, auditCommand, serviceCommand}},
 	}
 }
 
@@ -59,6 +59,14 @@ func searchCommand() Command {
 
 func topCommand() Command {
 	return postdCommand("top", "the floor in a terminal: agents, mail moving, approvals to decide", "[--once]")
+}
+
+func hubCommand() Command {
+	return postdCommand("hub", "the post office that a team's machines meet at", "[--listen HOST:PORT] [--server-only] | invite | status")
+}
+
+func linkCommand() Command {
+	return postdCommand("link", "link this office with those on other machines", "join | status | leave | rotate | revoke | trust")
 }
 
 func auditCommand() Command {

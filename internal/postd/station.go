@@ -15,7 +15,7 @@ func newStation(e *cli.Env, dir string, log *slog.Logger) *link.Station {
 	return &link.Station{
 		Open: func() (*office.Office, error) { return office.Open(dir, e.System) },
 		Dial: func(id link.Identity, k link.Keys, jwt string) (link.Wire, error) { return dial(id, k, jwt, log) },
-		Log:  log,
+		Log:  log, Start: started(e),
 	}
 }
 

@@ -18,6 +18,8 @@ func Commands() []cli.Command {
 	return []cli.Command{
 		serveCommand(),
 		uiCommand(),
+		hubCommand(),
+		linkCommand(),
 		auditCommand(),
 		serviceCommand(),
 		mcpCommand(),

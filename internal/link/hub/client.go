@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,25 +21,30 @@ import (
 const askTimeout = 10 * time.Second
 
 // Join uses a join line up for a station, whose key was made here: seed stays.
-// It returns the station's JWT. It may be repeated with the same key.
-func Join(ctx context.Context, line Line, station, seed string) (string, error) {
+// The member that it returns has the address that answered first. It may be
+// repeated with the same key.
+func Join(ctx context.Context, line Line, station, seed string) (Member, error) {
 	if _, err := mail.ParseStation(station); err != nil {
-		return "", err
+		return Member{}, err
 	}
 	_, key, err := pair(seed)
 	if err != nil {
-		return "", err
+		return Member{}, err
 	}
 	nc, err := dial("join", line.Addrs, line.Pin, nats.CustomInboxPrefix(natslink.InboxPrefix(guestName)))
 	if err != nil {
-		return "", err
+		return Member{}, err
 	}
 	defer nc.Close()
 	a, err := ask(ctx, nc, "join", line.Team.Service("join"), question{Invite: line.Invite, Station: station, Key: key})
 	if err != nil {
-		return "", err
+		return Member{}, err
 	}
-	return a.JWT, checkJWT(a.JWT, key)
+	m := Member{Team: line.Team, Station: station, URLs: line.URLs(), Pin: line.Pin, User: natslink.User{JWT: a.JWT, Seed: seed}}
+	if at := slices.Index(m.URLs, nc.ConnectedUrl()); at > 0 {
+		m.URLs = append([]string{m.URLs[at]}, slices.Delete(m.URLs, at, at+1)...)
+	}
+	return m, checkJWT(a.JWT, key)
 }
 
 // Member is a station as its hub knows it.

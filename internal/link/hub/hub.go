@@ -184,6 +184,19 @@ func (h *Hub) Addrs() []string { return h.addrs }
 // Pin is the hub's key, as join lines pin it.
 func (h *Hub) Pin() string { return h.pin }
 
+// Listens is the address that it listens on.
+func (h *Hub) Listens() string { return h.engine.srv.Addr().String() }
+
+// Nearby is its address for this machine alone.
+func (h *Hub) Nearby() string { return nearby(h.Listens()) }
+
+// Knows reports whether a station is in the team.
+func (h *Hub) Knows(station string) bool {
+	h.state.mu.Lock()
+	defer h.state.mu.Unlock()
+	return h.state.ledger.Stations[station] != nil
+}
+
 // Team is the team's name.
 func (h *Hub) Team() natslink.Team { return h.state.team() }
 
@@ -218,7 +231,10 @@ func reachable(at *net.TCPAddr) []string {
 	if len(list) > 8 {
 		list = list[:8]
 	}
-	return append(list, net.JoinHostPort("127.0.0.1", port))
+	if len(list) == 0 {
+		list = append(list, net.JoinHostPort("127.0.0.1", port))
+	}
+	return list
 }
 
 // openReal opens the directory, making it for this user alone.

@@ -45,11 +45,11 @@ func joined(t *testing.T, h *Hub, station string) Member {
 		t.Fatal(err)
 	}
 	seed := newSeed(t)
-	token, err := Join(t.Context(), line, station, seed)
+	m, err := Join(t.Context(), line, station, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Member{line.Team, station, line.URLs(), line.Pin, natslink.User{JWT: token, Seed: seed}}
+	return m
 }
 
 // wire opens a member's wire and waits until it is up.

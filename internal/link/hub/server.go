@@ -199,6 +199,9 @@ func (l logger) Noticef(string, ...any) {}
 func (l logger) Debugf(string, ...any)  {}
 func (l logger) Tracef(string, ...any)  {}
 func (l logger) Warnf(f string, v ...any) {
+	if strings.HasPrefix(f, "Clients that are not using") { // "TLS Handshake First": ours all do
+		return
+	}
 	l.log.Warn("hub: " + mail.Neutralise(fmt.Sprintf(f, v...), false))
 }
 func (l logger) Errorf(f string, v ...any) {

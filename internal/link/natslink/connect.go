@@ -65,7 +65,7 @@ func (w *Wire) connect() (*nats.Conn, error) {
 		return nil, err
 	}
 	opts := append(Dialing(w.o.Pin), who, nats.Name("postroom "+w.o.Station), nats.CustomInboxPrefix(InboxPrefix(w.o.Station)),
-		nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
+		nats.MaxReconnects(-1), nats.DontRandomize(), nats.RetryOnFailedConnect(true), nats.ReconnectBufSize(-1), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(pingsOut), nats.Timeout(dialTimeout), nats.CustomReconnectDelay(backoff),
 		nats.ConnectHandler(w.up), nats.ReconnectHandler(w.up), nats.DisconnectErrHandler(w.lost), nats.ReconnectErrHandler(w.lost),
 		nats.ErrorHandler(w.complained))

@@ -74,11 +74,11 @@ func (n *team) join(t *testing.T, station string) natslink.User {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := hub.Join(t.Context(), line, station, string(seed))
+	m, err := hub.Join(t.Context(), line, station, string(seed))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return natslink.User{JWT: token, Seed: string(seed)}
+	return m.User
 }
 
 func (n *team) SetDown(_ *testing.T, station string, down bool) {

@@ -107,7 +107,7 @@ func (w *Wire) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	if err == nil || !w.o.Manage || !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return c, err
 	}
-	if err := w.Ensure(ctx); err != nil {
+	if _, err := w.Ensure(ctx); err != nil {
 		return nil, err
 	}
 	return w.js.Consumer(ctx, w.o.Team.Stream(), w.o.Station)
