@@ -234,6 +234,8 @@ func (e *engine) refuseAll(p *peer, why string) {
 	}
 }
 
+const setBack = "it has mail of ours that this office knows nothing of: this office was set back, perhaps to a backup; a new sequence began"
+
 // hear takes what a far station says of the sequence of our mail.
 func (e *engine) hear(p *peer, h Have) error {
 	a, known := p.out.hear(h)
@@ -250,8 +252,12 @@ func (e *engine) hear(p *peer, h Have) error {
 		for _, q := range p.queue {
 			q.seq, q.due = 0, now
 		}
-		e.alarm(p.Station, "it has mail of ours that this office knows nothing of: this office was set back, perhaps to a backup; a new sequence begins")
+		e.alarm(p.Station, setBack)
 		return nil
+	}
+	if a.forgot {
+		e.alarm(p.Station, setBack)
+		p.out.past[h.Before] = true // once is enough
 	}
 	for _, seq := range a.again {
 		for _, q := range p.queue {

@@ -11,6 +11,7 @@ import (
 // in. It is pure; its ledger is link/in/<station>.jsonl.
 type inbound struct {
 	epoch  string
+	before string             // the epoch before, "" if there was none
 	upto   uint64             // all of the epoch up to here is in
 	beyond map[uint64]mail.ID // what came in behind a gap
 	// digests of what came in lately, as its author's office has them.
@@ -52,7 +53,7 @@ func (in *inbound) judge(epoch string, seq uint64) place {
 // note takes an entry of the ledger.
 func (in *inbound) note(e entry) {
 	if e.Epoch > in.epoch {
-		in.epoch, in.upto, in.beyond = e.Epoch, 0, nil
+		in.before, in.epoch, in.upto, in.beyond = in.epoch, e.Epoch, 0, nil
 	}
 	if e.ID != "" {
 		in.remember(e.ID, e.Digest)

@@ -8,6 +8,7 @@ import (
 // link/out/<station>.jsonl.
 type outbound struct {
 	epoch string
+	past  map[string]bool // all epochs that there were
 	last  uint64
 	have  uint64             // up to where the far station said it has all of this epoch
 	seqs  map[mail.ID]uint64 // of what has not arrived
@@ -18,6 +19,10 @@ func (o *outbound) note(e entry, keep func(mail.ID) bool) {
 	switch {
 	case e.Epoch != "":
 		o.epoch, o.last, o.have, o.seqs = e.Epoch, 0, 0, map[mail.ID]uint64{}
+		if o.past == nil {
+			o.past = map[string]bool{}
+		}
+		o.past[e.Epoch] = true
 	case e.Have > o.have:
 		o.have = e.Have
 	case e.Seq > 0:
@@ -33,6 +38,7 @@ type Have struct {
 	Epoch   string   `json:"epoch"`
 	Upto    uint64   `json:"upto"`              // it has all up to here
 	Missing []uint64 `json:"missing,omitempty"` // what it waits for
+	Before  string   `json:"before,omitempty"`  // the epoch before this one
 	// Clash: a number came again with another message, so the sender was set back.
 	Clash bool `json:"clash,omitempty"`
 }
@@ -42,6 +48,7 @@ type answer struct {
 	again   []uint64 // send these again
 	recall  uint64   // the far station has lost all behind Upto, of which it had up to here
 	restart bool     // this office was set back: a new epoch has to begin
+	forgot  bool     // this office was set back to before it began the present one
 }
 
 // hear judges a Have. known is false for an epoch that is over.
@@ -53,6 +60,7 @@ func (o *outbound) hear(h Have) (a answer, known bool) {
 		return a, false
 	}
 	a.again = h.Missing
+	a.forgot = h.Before != "" && !o.past[h.Before]
 	switch {
 	case h.Clash || h.Upto > o.last:
 		a.restart = true

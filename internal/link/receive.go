@@ -364,6 +364,9 @@ func (e *engine) noteIn(list []*coming) {
 		if p.in.judge(c.env.Epoch, c.env.Seq) == seen && !p.in.knows(c.env.ID) && !c.here {
 			p.clash, p.sayHave = true, true // the number was another message's: its sender was set back
 		}
+		if p.in.judge(c.env.Epoch, c.env.Seq) == seen && p.in.knows(c.env.ID) {
+			continue
+		}
 		entries[p] = append(entries[p], entry{Epoch: c.env.Epoch, Seq: c.env.Seq, ID: c.env.ID, Digest: c.digest})
 		of[p] = append(of[p], c)
 	}

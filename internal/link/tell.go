@@ -107,10 +107,10 @@ func (p *peer) haveNow() *Have {
 	if p.in.epoch == "" && p.heldOf == "" {
 		return nil
 	}
-	h := &Have{Epoch: p.in.epoch, Upto: p.in.upto, Clash: p.clash}
+	h := &Have{Epoch: p.in.epoch, Upto: p.in.upto, Before: p.in.before, Clash: p.clash}
 	if len(p.held) > 0 && p.heldOf >= p.in.epoch {
 		if p.heldOf > p.in.epoch {
-			h.Epoch, h.Upto = p.heldOf, 0
+			h.Epoch, h.Upto, h.Before = p.heldOf, 0, p.in.epoch
 		}
 		h.Missing = p.in.missing(p.heldOf, slices.Collect(maps.Keys(p.held)), missingMax)
 	}
