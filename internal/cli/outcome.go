@@ -35,6 +35,8 @@ type outcome struct {
 	Approval     string       `json:"approval,omitempty"`
 	Duplicate    bool         `json:"duplicate,omitempty"`
 	Reached      string       `json:"reached,omitempty"` // of a duplicate: the last thing known of it
+	Station      string       `json:"station,omitempty"` // of a recipient elsewhere
+	There        string       `json:"there,omitempty"`   // of delivered: where it is at that station, as that said
 	Conversation string       `json:"conversation,omitempty"`
 	Line         int          `json:"line,omitempty"` // of a batch
 	Exit         int          `json:"exit"`
@@ -75,8 +77,11 @@ func (o outcome) text() string {
 		state, tail = "stored, not yet delivered", " ("+Line(o.Reason)+"). Do not resend."
 	default:
 		state = o.State
-		if o.Notified != "" {
+		switch {
+		case o.Notified != "":
 			tail = " (notified: " + o.Notified + ")"
+		case o.There != "":
+			tail = " (" + o.Station + ": " + Line(o.There) + ")"
 		}
 	}
 	if o.Duplicate {

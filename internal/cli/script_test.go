@@ -116,7 +116,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "shape": shape},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "shape": shape, "link": playLink},
 	})
 }
 

@@ -143,6 +143,7 @@ func (d *desk) deliver(ctx context.Context, posted []mailbox.Posted, c compose) 
 	byID := map[mail.ID]router.Result{}
 	left := ""
 	var woken []dispatch.Woken
+	var over crossed
 	if len(msgs) > 0 {
 		wait, cancel := context.WithTimeout(ctx, c.wait)
 		defer cancel()
@@ -151,6 +152,7 @@ func (d *desk) deliver(ctx context.Context, posted []mailbox.Posted, c compose) 
 			byID[res.ID] = res
 		}
 		left, woken = d.whyLeft(err), wakes
+		over = d.cross(wait, c.wait, results)
 	}
 	out := make([][]outcome, len(posted))
 	for i, p := range posted {
@@ -163,6 +165,7 @@ func (d *desk) deliver(ctx context.Context, posted []mailbox.Posted, c compose) 
 				res, ok = byID[s.Msg.ID]
 			}
 			list := outcomes(s, res, ok, left, woken)
+			over.tell(list, res)
 			if s.Duplicate {
 				d.retell(list)
 			}

@@ -27,11 +27,34 @@ type traceView struct {
 	Steps        []mailbox.Step `json:"steps"`
 	Delivered    []string       `json:"delivered"`
 	Missing      []string       `json:"missing"`
+	Far          []farView      `json:"far,omitempty"` // recipients at other stations
 	InOutbox     bool           `json:"in_outbox"`
 	Failed       bool           `json:"failed,omitempty"`
 	Approval     string         `json:"approval,omitempty"`
 	Decided      bool           `json:"decided,omitempty"`
 	Owed         []owedView     `json:"owed"`
+}
+
+// farView is how a message stands on its way to one agent of another station.
+type farView struct {
+	To      string `json:"to"`
+	Station string `json:"station"`
+	State   string `json:"state"` // queued, sent, arrived, refused
+	There   string `json:"there,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+func viewFar(f mailbox.FarStand) farView {
+	v := farView{To: f.Agent.Name, Station: f.Agent.Station, State: mailbox.Queued}
+	switch {
+	case f.Arrived:
+		v.State, v.There = mail.EventArrived, thereOf(f.Agent.Station, f.Evidence)
+	case f.Refused:
+		v.State, v.Reason = mail.EventRefused, f.Evidence
+	case f.Sent:
+		v.State = mail.EventSent
+	}
+	return v
 }
 
 func runTrace(ctx context.Context, e *Env, args []string) error {
@@ -61,8 +84,11 @@ func runTrace(ctx context.Context, e *Env, args []string) error {
 func (d *desk) viewLife(l *mailbox.Life) traceView {
 	m := l.Message
 	v := traceView{ID: m.ID, From: m.From, To: m.To, Act: m.Act, Subject: m.Subject, Conversation: m.Conversation,
-		Steps: l.Steps, Delivered: agentNames(l.Where.Reached), Missing: agentNames(l.Where.Missing), InOutbox: l.Where.Outbox,
+		Steps: l.Steps, Delivered: agentNames(l.Have()), Missing: agentNames(l.Where.Missing), InOutbox: l.Where.Outbox,
 		Failed: l.Where.Failed, Approval: l.Where.Approval, Decided: l.Where.Decided, Owed: []owedView{}}
+	for _, f := range l.Far {
+		v.Far = append(v.Far, viewFar(f))
+	}
 	for _, o := range l.Owed {
 		v.Owed = append(v.Owed, d.viewDebt(o, m.Subject))
 	}

@@ -90,6 +90,11 @@ func (s *sender) counts(first *mail.Message, byKey bool) (bool, error) {
 	if err != nil || f.Failed {
 		return false, err
 	}
+	for _, a := range f.Reached { // a far station that would not have it bounced it
+		if c, err := s.Crossing(a, first.ID); a.Far() && (err != nil || c.Refused) {
+			return false, err
+		}
+	}
 	if f.Decided && f.Approval != "" && !byKey {
 		return false, nil
 	}
@@ -118,7 +123,7 @@ func (s *sender) readBy(aid string, id mail.ID) (bool, error) {
 	if err != nil {
 		return false, nil
 	}
-	seen, err := receiptsOf(box, map[mail.ID]bool{id: true}, othersReceipts)
+	seen, err := receiptsOf(box, map[mail.ID]bool{id: true}, othersReceipts, s.now)
 	return seen[id].read, err
 }
 

@@ -70,6 +70,11 @@ func (m *Mailbox) Stands(l *Life) []string {
 			out = append(out, a.Name+" does not have it: post doctor")
 		}
 	}
+	settled := len(out) == 0
+	for _, f := range l.Far {
+		out = append(out, f.Says())
+		settled = settled && f.Arrived
+	}
 	for _, d := range l.Owed {
 		o := m.OwedNow(d)
 		out = append(out, o.DebtorName+" owes "+o.CreditorName+" "+o.What()+", "+o.Lateness())
@@ -77,7 +82,7 @@ func (m *Mailbox) Stands(l *Life) []string {
 	if w.Delivered() && w.Outbox && w.Approval == "" {
 		out = append(out, "it is delivered; the next pass files it in outbox/.sent of "+l.Message.From)
 	}
-	if len(l.Owed) == 0 && len(out) == 0 {
+	if len(l.Owed) == 0 && (len(out) == 0 || settled && len(out) == len(l.Far)) {
 		out = append(out, "nothing is owed for it")
 	}
 	return out

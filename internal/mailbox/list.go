@@ -46,7 +46,7 @@ func (m *Mailbox) List(unreadOnly bool) ([]Item, error) {
 	for _, id := range ids {
 		want[id] = true
 	}
-	seen, err := receiptsOf(m.Author.Box, want, ownReceipts)
+	seen, err := receiptsOf(m.Author.Box, want, ownReceipts, m.now())
 	if err != nil {
 		return nil, m.readError(err)
 	}
@@ -195,7 +195,7 @@ func (m *Mailbox) History(limit int) ([]Item, error) {
 	if err != nil {
 		return nil, m.readError(err)
 	}
-	seen, err := receiptsOf(m.Author.Box, want, ownReceipts)
+	seen, err := receiptsOf(m.Author.Box, want, ownReceipts, m.now())
 	if err != nil {
 		return nil, m.readError(err)
 	}

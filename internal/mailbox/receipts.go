@@ -18,8 +18,15 @@ const tailChunk = 256 << 10
 // because two machines' clocks differ.
 const receiptSlack = 48 * time.Hour
 
+// staleMost is how many receipts that are too old to matter are passed over: a
+// far station dates its own by its own clock.
+const staleMost = 64
+
 // known is what an owner's receipts say of one message.
-type known struct{ surfaced, read, done bool }
+type known struct {
+	surfaced, read, done bool
+	crossing             Crossing // of a far agent's mail
+}
 
 // The reach of receiptsOf, in bytes: one's own are read as far as they tell
 // anything; somebody else's may be as long as its owner likes.
@@ -30,12 +37,12 @@ const (
 
 // receiptsOf reads what the receipts say of the wanted messages, from the end
 // back to before the oldest of them, or by reach. A missing file says nothing.
-func receiptsOf(b spool.Box, want map[mail.ID]bool, reach int64) (map[mail.ID]known, error) {
+func receiptsOf(b spool.Box, want map[mail.ID]bool, reach int64, now time.Time) (map[mail.ID]known, error) {
 	out := make(map[mail.ID]known, len(want))
 	if len(want) == 0 {
 		return out, nil
 	}
-	oldest := oldestOf(want)
+	oldest := oldestOf(want, now)
 	f, err := b.FS.OpenFile(b.Path(spool.Receipts), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return out, nil
@@ -49,6 +56,7 @@ func receiptsOf(b spool.Box, want map[mail.ID]bool, reach int64) (map[mail.ID]kn
 		return nil, err
 	}
 	var rest []byte
+	stale := 0
 	for pos := fi.Size(); pos > max(0, fi.Size()-reach); {
 		n := min(int64(tailChunk), pos)
 		pos -= n
@@ -65,7 +73,9 @@ func receiptsOf(b spool.Box, want map[mail.ID]bool, reach int64) (map[mail.ID]kn
 				continue
 			}
 			if r.At.Before(oldest) {
-				return out, nil
+				if stale++; stale > staleMost {
+					return out, nil
+				}
 			}
 			if want[r.ID] {
 				note(out, r)
@@ -88,14 +98,22 @@ func note(out map[mail.ID]known, r mail.Receipt) {
 		k.read = k.read || r.Part == r.Parts
 	case mail.EventDone:
 		k.read, k.done = true, true
+	default:
+		k.crossing.note(r)
 	}
 	out[r.ID] = k
 }
 
-func oldestOf(ids map[mail.ID]bool) time.Time {
+// oldestOf is before every receipt of the ids. One of a far author, whose clock
+// may be years ahead, says nothing of when that was: the zero time.
+func oldestOf(ids map[mail.ID]bool, now time.Time) time.Time {
 	var oldest time.Time
 	for id := range ids {
-		if t := id.Time(); oldest.IsZero() || t.Before(oldest) {
+		t := id.Time()
+		if t.Sub(now) > receiptSlack {
+			return time.Time{}
+		}
+		if oldest.IsZero() || t.Before(oldest) {
 			oldest = t
 		}
 	}

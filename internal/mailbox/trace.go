@@ -37,6 +37,11 @@ type Life struct {
 	Owed    []policy.Debt
 	Replies []mail.ID
 	Digest  mail.Digest // of the file as it was delivered, by the journal; "" if that says nothing
+	// Far is how it stands on its way to each recipient at another station. They
+	// are in Where.Reached, too, since it lies in their mailboxes here.
+	Far []FarStand
+
+	crossings map[string]*Crossing // by aid
 }
 
 // Trace tells a message's whole life. Anyone in the office may ask: nothing is
@@ -47,7 +52,11 @@ func (m *Mailbox) Trace(id mail.ID) (*Life, error) {
 		return nil, err
 	}
 	life := &Life{Message: msg}
-	life.Steps = append(life.Steps, Step{At: msg.CreatedAt, Event: "stored", Agent: msg.From, Evidence: "outbox of " + msg.From + ", " + msg.SentWith})
+	stored := Step{At: msg.CreatedAt, Event: "stored", Agent: msg.From, Evidence: "outbox of " + msg.From + ", " + msg.SentWith}
+	if author.Far() {
+		stored.Evidence = "station " + author.Station + ", by its clock, " + msg.SentWith
+	}
+	life.Steps = append(life.Steps, stored)
 	if life.Where, err = m.Office.Fate(m.Registry, author, msg, m.Office.Sys.Batch()); err != nil {
 		return nil, err
 	}
@@ -55,6 +64,7 @@ func (m *Mailbox) Trace(id mail.ID) (*Life, error) {
 		return nil, err
 	}
 	m.unfolded(life)
+	life.stands()
 	book, err := debt.Load(m.Office.FS)
 	if err != nil {
 		return nil, err
@@ -112,6 +122,9 @@ func (m *Mailbox) journalled(life *Life) error {
 	if life.Message.CreatedAt.Before(from) {
 		from = life.Message.CreatedAt
 	}
+	if from.After(m.now()) { // by a far clock that is ahead
+		from = time.Time{}.Add(receiptSlack)
+	}
 	// A record bears the time at which its pass began, which may be long before.
 	return journal.EachMatching(m.Office.FS, from.Add(-receiptSlack), []byte(id), func(r journal.Record) error {
 		if r.ID != id || slices.Contains(internalEvents, r.Event) {
@@ -123,6 +136,9 @@ func (m *Mailbox) journalled(life *Life) error {
 		s := Step{At: r.At, Event: r.Event, Agent: r.Agent, Record: r.N, Detail: r.Detail, Evidence: "journal"}
 		if e := r.Detail["evidence"]; e != "" {
 			s.Evidence = e
+		}
+		if a, ok := m.Registry.ByAID(r.AID); ok && a.Far() {
+			life.cross(a, &s, mail.Receipt{Event: r.Event, Evidence: r.Detail["evidence"]})
 		}
 		life.Steps = append(life.Steps, s)
 		return nil
@@ -145,9 +161,14 @@ func (m *Mailbox) unfolded(life *Life) {
 			continue
 		}
 		for _, r := range receiptsFor(box, life.Message.ID) {
-			if !have[r.Event+" "+a.Name] {
-				life.Steps = append(life.Steps, Step{At: r.At, Event: r.Event, Agent: a.Name, Evidence: "receipts of " + a.Name + ": " + r.Evidence})
+			if have[r.Event+" "+a.Name] || r.OfLink() && !a.Far() {
+				continue
 			}
+			s := Step{At: r.At, Event: r.Event, Agent: a.Name, Evidence: "receipts of " + a.Name + ": " + r.Evidence}
+			if a.Far() {
+				life.cross(a, &s, r)
+			}
+			life.Steps = append(life.Steps, s)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func (o *Office) reached(reg *registry.Registry, m *mail.Message, batch *spool.B
 		case spool.Absent:
 			f.Missing = append(f.Missing, a)
 		case spool.Handled:
-			f.Handled = true
+			f.Handled = f.Handled || !a.Far() // the link has it in .done once it has arrived, or was refused
 			fallthrough
 		default:
 			f.Reached = append(f.Reached, a)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
-	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 )
@@ -182,7 +181,7 @@ func fateResult(f office.Fate, m *mail.Message, author office.Author, reg *regis
 		return res, false
 	}
 	for _, a := range f.Reached {
-		res.Fates = append(res.Fates, Fate{Agent: policy.Agent{Name: a.Name, AID: a.AID}, State: Delivered})
+		res.Fates = append(res.Fates, Fate{Agent: a, State: Delivered})
 	}
 	if f.Approval != "" && len(f.Reached) == 0 {
 		res.Fates = append(res.Fates, Fate{State: Asked, Approval: f.Approval})
