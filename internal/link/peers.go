@@ -201,7 +201,7 @@ func (e *engine) seeCard(name string, c Card) error {
 	if err := writePeer(e.fs(), now); err != nil {
 		return err
 	}
-	p.pinned, p.unsynced = now, true
+	p.pinned, p.unsynced, e.statusDue = now, true, true
 	return nil
 }
 

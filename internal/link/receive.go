@@ -130,7 +130,7 @@ func (e *engine) check(ctx context.Context, par Parcel) *coming {
 			return refuse("its signature is not that of " + p.Station + " (" + Fingerprint(p.Key) + ")")
 		}
 	}
-	p.heard = e.now()
+	p.heard, e.statusDue = e.now(), true
 	return &coming{parcel: par, peer: p, env: env}
 }
 
