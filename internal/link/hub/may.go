@@ -25,7 +25,7 @@ func memberMay(team natslink.Team) jwt.UserPermissionLimits {
 			team.Subject(me, "*", "*"), team.CardSubject(me),
 			"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + me, "$JS.API.CONSUMER.INFO." + stream + "." + me,
 			"$JS.ACK." + stream + "." + me + ".*.*.*.*.*",
-			"$JS.API.DIRECT.GET." + cards, "$JS.API.DIRECT.GET." + cards + ".>",
+			"$JS.API.STREAM.INFO." + cards, "$JS.API.DIRECT.GET." + cards + "." + team.CardSubject("*"),
 			team.Service("rotate." + me), team.Service("leave." + me),
 		},
 		[]string{natslink.InboxPrefix(me) + ".>", team.CardSubject("*")})

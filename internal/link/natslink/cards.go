@@ -1,24 +1,40 @@
 package natslink
 
 import (
+	"bytes"
 	"context"
-	"crypto/ed25519"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/postroom/postroom/internal/link"
+	"github.com/postroom/postroom/internal/mail"
 )
 
-const askTimeout = 10 * time.Second
+const (
+	askTimeout = 10 * time.Second
+	asksAtOnce = 32
+	settles    = time.Second     // by then a card that was announced is stored
+	allAgain   = 5 * time.Minute // what a lost announcement hides is seen by then
+	healAfter  = 5 * time.Second // between two times of publishing one's own card again
+)
+
+// directory is what is known of the cards: which of them have changed since they
+// were read is known by their announcement.
+type directory struct {
+	mu      sync.Mutex
+	cards   map[string]link.Card
+	stale   map[string]time.Time // when it was announced
+	allAt   time.Time            // when all were read
+	own     []byte               // as it was put last
+	healing time.Time
+}
 
 // PutCard is link.Wire's.
 func (w *Wire) PutCard(ctx context.Context, data []byte) error {
@@ -27,114 +43,136 @@ func (w *Wire) PutCard(ctx context.Context, data []byte) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	_, err := w.js.PublishMsg(ctx, &nats.Msg{Subject: w.o.Team.CardSubject(w.o.Station), Data: data})
-	if err != nil {
+	if _, err := w.js.PublishMsg(ctx, &nats.Msg{Subject: w.o.Team.CardSubject(w.o.Station), Data: data}); err != nil {
 		return w.refused(err)
 	}
+	w.dir.mu.Lock()
+	w.dir.own = bytes.Clone(data)
+	w.dir.mu.Unlock()
 	return nil
 }
 
-// Cards is link.Wire's. One request brings them all, from whichever server has
-// them.
+// announced takes note of a card that was published. It may not be stored yet,
+// so it is told of once more.
+func (w *Wire) announced(m *nats.Msg) {
+	station := strings.TrimPrefix(m.Subject, w.o.Team.CardSubject(""))
+	if _, err := mail.ParseStation(station); err != nil {
+		return
+	}
+	w.dir.mu.Lock()
+	w.dir.stale[station] = time.Now()
+	w.dir.mu.Unlock()
+	w.tell()
+	time.AfterFunc(settles, w.tell)
+	if station == w.o.Station && !w.revoked(station, m) {
+		w.heal(m.Data)
+	}
+}
+
+// heal publishes this station's card again where another one stands under its
+// name: a hostile station can bring the server's answers there.
+func (w *Wire) heal(stands []byte) {
+	w.dir.mu.Lock()
+	own, now := w.dir.own, time.Now()
+	due := own != nil && !bytes.Equal(own, stands) && now.Sub(w.dir.healing) > healAfter
+	if due {
+		w.dir.healing = now
+	}
+	w.dir.mu.Unlock()
+	if due {
+		time.AfterFunc(settles, func() { w.PutCard(w.closing, own) })
+	}
+}
+
+// forget has all cards read again: announcements may have been missed.
+func (w *Wire) forget() {
+	w.dir.mu.Lock()
+	defer w.dir.mu.Unlock()
+	w.dir.allAt = time.Time{}
+}
+
+// Cards is link.Wire's. Each card is asked for by its subject: what a message
+// says of itself proves nothing, its headers are its author's.
 func (w *Wire) Cards(ctx context.Context) (map[string]link.Card, error) {
 	if !w.State().Up {
 		return nil, w.down(nil)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	msgs, err := w.newest(ctx)
-	if err != nil {
-		return nil, err
-	}
-	cards := map[string]link.Card{}
-	for _, m := range msgs {
-		station := strings.TrimPrefix(m.Header.Get(jetstream.SubjectHeader), w.o.Team.CardSubject(""))
-		if station == "" || strings.Contains(station, ".") {
-			continue
-		}
-		cards[station] = link.Card{Data: m.Data, Revoked: w.revoked(station, m)}
-	}
-	return cards, nil
-}
-
-// newest asks for the last message of each card's subject (the batched form of
-// JetStream's direct get, which nats.go has no call for).
-func (w *Wire) newest(ctx context.Context) ([]*nats.Msg, error) {
-	inbox := w.nc.NewInbox()
-	sub, err := w.nc.SubscribeSync(inbox)
+	began := time.Now()
+	names, all, err := w.toRead(ctx, began)
 	if err != nil {
 		return nil, w.refused(err)
 	}
-	defer sub.Unsubscribe()
-	ask, err := json.Marshal(map[string]any{"multi_last": []string{w.o.Team.CardSubject("*")}})
+	cards, err := w.read(ctx, names)
 	if err != nil {
-		return nil, err
-	}
-	if err := w.nc.PublishRequest("$JS.API.DIRECT.GET."+w.o.Team.CardStream(), inbox, ask); err != nil {
 		return nil, w.refused(err)
 	}
-	var out []*nats.Msg
-	for {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return nil, w.refused(err)
-		}
-		switch status := m.Header.Get("Status"); {
-		case len(m.Data) > 0 || status == "":
-			out = append(out, m)
-		case status == "204", status == "404": // that was all; there is none
-			return out, nil
-		default:
-			return nil, errors.New("the directory of stations: " + status + " " + m.Header.Get("Description"))
+	w.dir.mu.Lock()
+	defer w.dir.mu.Unlock()
+	if all {
+		w.dir.cards, w.dir.allAt = map[string]link.Card{}, began
+	}
+	for name, c := range cards {
+		w.dir.cards[name] = c
+	}
+	for _, name := range names {
+		if at, ok := w.dir.stale[name]; ok && began.Sub(at) > settles {
+			delete(w.dir.stale, name)
 		}
 	}
+	return maps.Clone(w.dir.cards), nil
 }
 
-// RevokedHeader stands at the card of a station that was thrown out. It is
-// signed with the hub's key: a header alone could be brought under another
-// station's subject by a hostile one, with the server's own answer to a request.
-const RevokedHeader = "Postroom-Revoked"
-
-// Revocation is the hub's word that a station is out.
-type Revocation struct {
-	Station string    `json:"station"`
-	Key     string    `json:"key"` // the station's
-	At      time.Time `json:"at"`
-	Hub     []byte    `json:"hub"` // the hub's public key as in its certificate; its hash is the pin
-	Sig     []byte    `json:"sig"`
+// toRead lists the stations whose cards are to be read.
+func (w *Wire) toRead(ctx context.Context, now time.Time) (names []string, all bool, err error) {
+	w.dir.mu.Lock()
+	all = now.Sub(w.dir.allAt) > allAgain
+	names = slices.Collect(maps.Keys(w.dir.stale))
+	w.dir.mu.Unlock()
+	if !all {
+		return names, false, nil
+	}
+	stream, err := w.js.Stream(ctx, w.o.Team.CardStream())
+	if err != nil {
+		return nil, true, err
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(w.o.Team.CardSubject("*")))
+	if err != nil {
+		return nil, true, err
+	}
+	names = names[:0]
+	for subject := range info.State.Subjects {
+		name := strings.TrimPrefix(subject, w.o.Team.CardSubject(""))
+		if _, err := mail.ParseStation(name); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names, true, nil
 }
 
-func (r Revocation) signed(team Team) []byte {
-	return []byte("postroom revocation 1\n" + string(team) + "\n" + r.Station + "\n" + r.Key + "\n" + r.At.UTC().Format(time.RFC3339Nano) + "\n")
-}
-
-// Revoke makes the header that marks a station's card.
-func Revoke(team Team, station, key string, at time.Time, hub ed25519.PrivateKey) (string, error) {
-	r := Revocation{Station: station, Key: key, At: at.UTC()}
-	var err error
-	if r.Hub, err = x509.MarshalPKIXPublicKey(hub.Public()); err != nil {
-		return "", err
+// read asks for cards, many at once.
+func (w *Wire) read(ctx context.Context, names []string) (map[string]link.Card, error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var failed error
+	out := map[string]link.Card{}
+	slots := make(chan struct{}, asksAtOnce)
+	for _, name := range names {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			m, err := w.nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+w.o.Team.CardStream()+"."+w.o.Team.CardSubject(name), nil)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				failed = errors.Join(failed, err)
+			case len(m.Data) > 0 || m.Header.Get(RevokedHeader) != "": // else there is none
+				out[name] = link.Card{Data: m.Data, Revoked: w.revoked(name, m)}
+			}
+		})
 	}
-	r.Sig = ed25519.Sign(hub, r.signed(team))
-	data, err := json.Marshal(r)
-	return base64.RawURLEncoding.EncodeToString(data), err
-}
-
-// revoked reports whether a card carries the hub's word that the station is out.
-func (w *Wire) revoked(station string, m *nats.Msg) bool {
-	data, err := base64.RawURLEncoding.DecodeString(m.Header.Get(RevokedHeader))
-	if err != nil || len(data) == 0 || w.o.Pin == "" {
-		return false
-	}
-	var r Revocation
-	if json.Unmarshal(data, &r) != nil || r.Station != station {
-		return false
-	}
-	sum := sha256.Sum256(r.Hub)
-	if hex.EncodeToString(sum[:]) != w.o.Pin {
-		return false
-	}
-	key, err := x509.ParsePKIXPublicKey(r.Hub)
-	pub, ok := key.(ed25519.PublicKey)
-	return err == nil && ok && ed25519.Verify(pub, r.signed(w.o.Team), r.Sig)
+	wg.Wait()
+	return out, failed
 }

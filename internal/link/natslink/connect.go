@@ -124,6 +124,7 @@ func (w *Wire) currentUser() User {
 }
 
 func (w *Wire) up(nc *nats.Conn) {
+	w.forget()
 	w.set(link.State{Up: true, Hub: host(nc.ConnectedUrl())}, false)
 }
 

@@ -57,6 +57,7 @@ type Wire struct {
 	closing context.Context
 	close   context.CancelFunc
 	busy    sync.WaitGroup // Receive
+	dir     directory
 
 	mu    sync.Mutex
 	user  User
@@ -72,7 +73,8 @@ func Open(o Options) (*Wire, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Wire{o: o, user: o.User, changed: make(chan struct{}, 1), given: map[*parcel]bool{}}
+	w := &Wire{o: o, user: o.User, changed: make(chan struct{}, 1), given: map[*parcel]bool{},
+		dir: directory{cards: map[string]link.Card{}, stale: map[string]time.Time{}}}
 	w.closing, w.close = context.WithCancel(context.Background())
 	w.state = link.State{Since: time.Now(), Why: "not connected yet", Hub: host(first(o.URLs))}
 	nc, err := w.connect()
@@ -86,7 +88,7 @@ func Open(o Options) (*Wire, error) {
 		return nil, err
 	}
 	w.nc, w.js = nc, js
-	if _, err := nc.Subscribe(o.Team.CardSubject("*"), func(*nats.Msg) { w.tell() }); err != nil {
+	if _, err := nc.Subscribe(o.Team.CardSubject("*"), w.announced); err != nil {
 		w.Close()
 		return nil, err
 	}
