@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"strings"
 
@@ -30,7 +31,8 @@ alias, an archived one's name is given to nobody else.`,
 	}
 }
 
-// findAgent finds an agent by name, alias or agent.NAME.
+// findAgent finds an agent by name, alias or agent.NAME; by a plain name also the
+// one agent of another station that has it there, if it is nobody's here.
 func findAgent(reg *registry.Registry, op, name string) (registry.Entry, error) {
 	r, ok := reg.Entry(name)
 	if !ok {
@@ -38,6 +40,16 @@ func findAgent(reg *registry.Registry, op, name string) (registry.Entry, error) 
 	}
 	if ok {
 		return r, nil
+	}
+	switch far := reg.Namesakes(strings.TrimPrefix(name, "agent.")); {
+	case len(far) == 1:
+		if r, ok = reg.EntryByAID(far[0].AID); ok {
+			return r, nil
+		}
+	case len(far) > 1:
+		names := agentNames(far)
+		return r, &mail.Error{Op: op, Kind: mail.KindAmbiguous, Addr: name, Err: errors.New("is nobody here, and several agents at other stations"),
+			Hint: "say which: " + strings.Join(names[:min(len(names), 8)], ", ")}
 	}
 	err := &mail.Error{Op: op, Kind: mail.KindUnknown, Addr: name, Hint: `see "post agents"`}
 	if near := reg.Suggest(name); len(near) > 0 {
@@ -144,6 +156,10 @@ func (e *Env) changeAgent(ctx context.Context, name string, fn func(*Change, reg
 		r, err := findAgent(c.Reg, e.name, name)
 		if err != nil {
 			return err
+		}
+		if r.Station != "" {
+			return &mail.Error{Op: e.name, Kind: mail.KindRule, Addr: r.Name, Err: errors.New("is an agent of station " + r.Station),
+				Hint: "what it is called and does is said there; this office is told over the link"}
 		}
 		if said, err = fn(c, r); err != nil {
 			return err

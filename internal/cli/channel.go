@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/postroom/postroom/internal/journal"
+	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/registry"
 )
 
@@ -39,6 +41,9 @@ func (e *Env) changeChannel(ctx context.Context, args []string, what string, fn 
 			r, err := findAgent(c.Reg, e.name, a)
 			if err != nil {
 				return err
+			}
+			if local, _ := mail.SplitStation(r.Name); r.Station != "" && mail.Reserved(local) {
+				return &mail.Error{Op: e.name, Kind: mail.KindRule, Addr: r.Name, Err: errors.New("is no agent"), Hint: "a channel has agents, here or there: post agents"}
 			}
 			aids, names = append(aids, r.AID), append(names, r.Name)
 		}

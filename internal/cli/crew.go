@@ -89,7 +89,7 @@ func (c *crew) pick(names []string) ([]registry.Entry, error) {
 	if len(names) > 0 {
 		return out, nil
 	}
-	for _, r := range c.reg.Entries() {
+	for _, r := range c.reg.Ours() {
 		if !r.Archived && len(r.Launch) > 0 {
 			out = append(out, r)
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/router"
 )
 
@@ -79,12 +78,12 @@ func (x *debtOrder) run(ctx context.Context, e *Env, args []string) error {
 	if x.order.ID, err = d.findAny(args[0]); err != nil {
 		return err
 	}
-	if x.debtor != "" {
-		m, err := mailbox.Open(d.Office, x.debtor)
+	if x.debtor != "" && x.debtor != mail.NameHuman {
+		r, err := findAgent(d.Registry, e.name, x.debtor)
 		if err != nil {
 			return err
 		}
-		x.order.Debtor = m.Author.AID
+		x.order.Debtor = r.AID
 	}
 	done, _, err := d.dispatcher().Order(ctx, e.patience(), x.order)
 	if err != nil {

@@ -82,7 +82,7 @@ func (e *Env) binding(o *office.Office, reg *registry.Registry) (b config.Bindin
 	if !ok {
 		return b, bound
 	}
-	for _, r := range reg.Entries() {
+	for _, r := range reg.Ours() {
 		if h, held := e.roll(o).Holder(r.AID); held && h.Runs(p) {
 			return config.Binding{Office: o.Dir, Agent: r.AID, Name: r.Name}, true
 		}
@@ -95,7 +95,7 @@ const fewAgents = 6
 
 // anyHeld reports whether a session speaks, or spoke last, as any agent of o.
 func (e *Env) anyHeld(o *office.Office, reg *registry.Registry) bool {
-	for _, r := range reg.Entries() {
+	for _, r := range reg.Ours() {
 		if _, held := e.roll(o).Holder(r.AID); held {
 			return true
 		}

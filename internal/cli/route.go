@@ -164,7 +164,7 @@ func (w *outboxes) refresh() {
 	}
 	defer reg.Close()
 	boxes := []spool.Box{w.office.SystemBox(office.Human), w.office.SystemBox(office.Postroom)}
-	for _, e := range reg.Entries() {
+	for _, e := range reg.Ours() { // what comes from other stations, postd serve sees
 		if box, err := w.office.Box(e); err == nil {
 			boxes = append(boxes, box)
 		}

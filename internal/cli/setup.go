@@ -117,7 +117,7 @@ func (e *Env) setupSteps(ctx context.Context, o *office.Office, r *setupReport) 
 		}
 		r.Steps = append(r.Steps, start)
 	}
-	r.others = slices.DeleteFunc(reg.Entries(), func(o registry.Entry) bool { return o.Archived || isHere && o.AID == here.AID })
+	r.others = slices.DeleteFunc(reg.Entries(), func(o registry.Entry) bool { return o.Archived || o.Speaks() || isHere && o.AID == here.AID })
 	r.Next, r.Ready = "post inbox", true
 	if i := slices.IndexFunc(r.Steps, func(s setupStep) bool { return !s.Done }); i >= 0 {
 		r.Next, r.Ready = r.Steps[i].Line, false
@@ -145,7 +145,7 @@ func (e *Env) agentHere(o *office.Office, reg *registry.Registry, runtime string
 		return registry.Entry{}, false, err
 	}
 	dir := identity.Absolute(e.Dir, ".")
-	for _, r := range reg.Entries() {
+	for _, r := range reg.Ours() {
 		if !r.Archived && r.Workspace == dir && runtime != "" && r.Runtime == runtime {
 			return r, true, nil
 		}

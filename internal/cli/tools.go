@@ -76,7 +76,7 @@ func (e *Env) Agents() ([]string, error) {
 	}
 	var names []string
 	for _, r := range reg.Entries() {
-		if !r.Archived {
+		if !r.Archived && !r.Speaks() {
 			names = append(names, r.Name)
 		}
 	}
@@ -143,7 +143,7 @@ func (d *Desk) ViewAgents(ctx context.Context) ([]AgentView, error) {
 	}
 	var out []AgentView
 	for _, r := range d.Registry.Entries() {
-		if !r.Archived {
+		if !r.Archived && !r.Speaks() {
 			out = append(out, x.Look(ctx, r))
 		}
 	}

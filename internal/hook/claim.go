@@ -237,7 +237,7 @@ func (c *call) candidates(reg *registry.Registry) []registry.Entry {
 	if c.oneShot() {
 		return nil
 	}
-	entries := reg.Entries()
+	entries := reg.Ours()
 	for d := c.dir(); ; d = filepath.Dir(d) {
 		var exact, any []registry.Entry
 		for _, e := range entries {

@@ -14,7 +14,7 @@ import (
 type Book interface {
 	Entry(name string) (registry.Entry, bool)
 	EntryByAID(aid string) (registry.Entry, bool)
-	Entries() []registry.Entry
+	Ours() []registry.Entry // without those of other stations, whom nobody here can be
 	Suggest(name string) []string
 }
 
@@ -114,6 +114,9 @@ func (c Claim) named(name, how string) (Me, error) {
 }
 
 func active(e registry.Entry, how string) (Me, error) {
+	if e.Station != "" {
+		return Me{}, identityError(e.Name, "is an agent of station "+e.Station+", and nobody here speaks as it", "name an agent of this office: post agents --local")
+	}
 	if e.Archived {
 		return Me{}, identityError(e.Name, "is archived", `a person can run "post agent unarchive `+e.Name+`"`)
 	}
@@ -122,7 +125,7 @@ func active(e registry.Entry, how string) (Me, error) {
 
 // byWorkspace is the one agent whose workspace is here or nearest above.
 func (c Claim) byWorkspace() (Me, error) {
-	entries := c.Book.Entries()
+	entries := c.Book.Ours()
 	runtime, oneShot := "", false
 	if c.Surroundings != nil {
 		runtime, oneShot = c.Surroundings()

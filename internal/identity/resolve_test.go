@@ -26,7 +26,9 @@ func (b book) first(is func(registry.Entry) bool) (registry.Entry, bool) {
 	}
 	return registry.Entry{}, false
 }
-func (b book) Entries() []registry.Entry { return b }
+func (b book) Ours() []registry.Entry {
+	return slices.DeleteFunc(slices.Clone(b), func(e registry.Entry) bool { return e.Station != "" })
+}
 func (b book) Suggest(name string) []string {
 	var names []string
 	for _, e := range b {

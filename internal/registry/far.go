@@ -9,6 +9,13 @@ import (
 	"github.com/postroom/postroom/internal/policy"
 )
 
+// Speaks reports whether the entry is no agent but what another station's office
+// says: bounces, notices, reminders. Nobody writes to it, and no list shows it.
+func (e Entry) Speaks() bool {
+	local, station := mail.SplitStation(e.Name)
+	return station != "" && local == mail.NamePostroom
+}
+
 // PutFar makes the entries of one station what it says of its agents, in one
 // edit: new ones are added, those that it knows are brought up to date (a new
 // name makes the old one an alias), and those that it no longer lists are

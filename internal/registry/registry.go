@@ -101,6 +101,20 @@ func (r *Registry) EntryByAID(aid string) (Entry, bool) {
 // Entries lists every agent, the archived too, in the order of joining.
 func (r *Registry) Entries() []Entry { return slices.Collect(r.All()) }
 
+// Ours lists the agents of this office, without those of other stations, the
+// archived too, in the order of joining. Of the others nothing is read.
+func (r *Registry) Ours() (list []Entry) {
+	for l := range r.lines() {
+		if l.far() {
+			continue
+		}
+		if e, ok := r.entry(l); ok {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
 // Len is how many agents there are, the archived too.
 func (r *Registry) Len() (n int) {
 	for range r.lines() {

@@ -14,6 +14,7 @@ type Agent struct {
 	AID       string     `json:"aid"`
 	Role      string     `json:"role,omitempty"`
 	Runtime   string     `json:"runtime,omitempty"`
+	Station   string     `json:"station,omitempty"` // whose agent it is, if not this office's
 	Presence  string     `json:"presence"`
 	Evidence  string     `json:"evidence,omitempty"` // of the presence
 	LastSeen  *time.Time `json:"last_seen,omitempty"`
@@ -21,6 +22,8 @@ type Agent struct {
 	Started   *Started   `json:"started,omitempty"`
 	Unread    int        `json:"unread"`
 	Oldest    *time.Time `json:"oldest_unread,omitempty"`
+	Leaving   int        `json:"leaving,omitempty"` // mail for an agent elsewhere that has not arrived there
+	Since     *time.Time `json:"leaving_since,omitempty"`
 	Owes      int        `json:"owes"`
 	Overdue   int        `json:"overdue,omitempty"`
 	Behind    string     `json:"behind,omitempty"` // why
@@ -43,6 +46,8 @@ func (v Agent) Word(now time.Time) string {
 		return Archived
 	case v.Presence == AtDialog:
 		text = "at a dialog"
+	case v.Station != "":
+		text = "at " + v.Station
 	}
 	if v.LastSeen != nil {
 		text += " (" + mail.Age(now.Sub(*v.LastSeen)) + ")"
@@ -55,6 +60,11 @@ func (v Agent) Word(now time.Time) string {
 
 func (v Agent) Mail(now time.Time) (unread, oldest string) {
 	unread, oldest = strconv.Itoa(v.Unread), "-"
+	if v.Station != "" { // what it has not read, only its own office knows
+		if unread = "-"; v.Since != nil {
+			unread, oldest = strconv.Itoa(v.Leaving)+" on the way", mail.Age(now.Sub(*v.Since))
+		}
+	}
 	if v.Problem != "" {
 		unread = "mailbox unreadable"
 	}
@@ -66,6 +76,9 @@ func (v Agent) Mail(now time.Time) (unread, oldest string) {
 
 // WokenBy is how the agent is woken, and what is wrong with that.
 func (v Agent) WokenBy(short bool) string {
+	if v.Station != "" {
+		return "-"
+	}
 	text := strings.Join(v.Notify, " ")
 	if short && len(v.Notify) > 0 {
 		text = v.Notify[0]
@@ -139,7 +152,7 @@ func (v Agent) Fields(now time.Time) [][2]string {
 		}
 	}
 	return [][2]string{
-		{"name", v.Name}, {"id", v.AID}, {"role", v.Role}, {"aliases", strings.Join(v.Aliases, ", ")},
+		{"name", v.Name}, {"station", v.Station}, {"id", v.AID}, {"role", v.Role}, {"aliases", strings.Join(v.Aliases, ", ")},
 		{"runtime", v.Runtime}, {"presence", v.Word(now)}, {"evidence", v.Evidence}, {"session", session}, {"started", started},
 		{"unread", unread}, {"oldest", oldest}, {"owes", owes}, {"behind", v.Behind},
 		{"woken by", strings.Join(v.Notify, " ")}, {"waking", wake}, {"launch", strings.Join(v.Launch, " ")},

@@ -130,6 +130,10 @@ func (x *Looker) Look(ctx context.Context, r registry.Entry) Agent {
 			v.Overdue++
 		}
 	}
+	if r.Station != "" {
+		x.lookFar(&v, r, now)
+		return v
+	}
 	s := sighting{now: now, runtime: r.Runtime}
 	a, err := x.office.Author(r)
 	if err == nil {
@@ -144,6 +148,25 @@ func (x *Looker) Look(ctx context.Context, r registry.Entry) Agent {
 	v.Behind = v.behind(now, x.office.Settings().Due)
 	v.Wake = x.wake(r, v.Presence)
 	return v
+}
+
+// lookFar looks at an agent of another station: of it nothing is known here but
+// what has not arrived there.
+func (x *Looker) lookFar(v *Agent, r registry.Entry, now time.Time) {
+	v.Station, v.Notify = r.Station, []string{}
+	v.Presence, v.Evidence = Elsewhere, "an agent of station "+r.Station
+	if v.Archived {
+		v.Presence = Archived
+	}
+	a, err := x.office.Author(r)
+	if err == nil {
+		_, err = v.lookInto(&mailbox.Mailbox{Office: x.office, Author: a, Entry: r}, now, x.memo)
+	}
+	if err != nil {
+		v.Problem = err.Error()
+	}
+	v.Leaving, v.Since, v.Unread, v.Oldest = v.Unread, v.Oldest, 0, nil
+	v.Behind = v.behind(now, x.office.Settings().Due)
 }
 
 func (x *Looker) session(a office.Author) (*presence.Session, Life) {

@@ -20,6 +20,9 @@ const (
 	Down     = "down"
 	NotSeen  = "not seen yet"
 	Archived = "archived"
+	// Elsewhere is an agent of another station: how it stands, its own office
+	// knows.
+	Elsewhere = "elsewhere"
 )
 
 const (

@@ -104,7 +104,7 @@ func (e *eyes) lookAround(ctx context.Context, reg *registry.Registry) ([]standi
 	if err != nil {
 		return nil, err
 	}
-	entries := slices.DeleteFunc(reg.Entries(), func(r registry.Entry) bool { return r.Archived })
+	entries := slices.DeleteFunc(reg.Entries(), func(r registry.Entry) bool { return r.Archived || r.Speaks() })
 	slices.SortFunc(entries, func(a, b registry.Entry) int { return strings.Compare(a.Name, b.Name) })
 	if e.all {
 		for i := range min(slice, len(entries)) {

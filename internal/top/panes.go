@@ -166,6 +166,11 @@ func agentRow(v standing.Agent, now time.Time, short bool) row {
 	switch {
 	case v.Problem != "":
 		mailCell = cell{"unreadable", bad}
+	case v.Leaving > 0:
+		mailCell.text = unread
+		if !short {
+			mailCell.text += ", " + oldest
+		}
 	case v.Unread > 0:
 		mailCell.text = unread + " unread"
 		if !short {

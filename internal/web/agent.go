@@ -171,6 +171,9 @@ func wakeWords(w *standing.Wake, now time.Time) string {
 // from the registry, so it needs no quoting; flag says which office.
 func commandsOf(a standing.Agent, flag string) []command {
 	show := command{"see everything about it", "post agent show " + a.Name + flag}
+	if a.Archived && a.Station != "" {
+		return []command{show}
+	}
 	if a.Archived {
 		return []command{show, {"put it back into service", "post agent unarchive " + a.Name + flag}}
 	}

@@ -101,7 +101,7 @@ func (s *Site) showForm(w http.ResponseWriter, r *http.Request, desk *cli.Desk, 
 		d.Act = string(mail.Inform)
 	}
 	for _, e := range desk.Registry.Entries() {
-		if !e.Archived {
+		if !e.Archived && !e.Speaks() {
 			d.Names = append(d.Names, e.Name)
 		}
 	}

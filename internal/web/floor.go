@@ -121,7 +121,7 @@ func (s *Site) standing(ctx context.Context, o *office.Office) ([]standing.Agent
 		}
 		var list []standing.Agent
 		for e := range book.All() {
-			if !e.Archived {
+			if !e.Archived && !e.Speaks() {
 				list = append(list, x.Look(ctx, e))
 			}
 		}

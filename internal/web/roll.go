@@ -60,6 +60,8 @@ func presenceOf(a standing.Agent) presenceView {
 		v.Seen = *a.LastSeen
 	}
 	switch a.Presence {
+	case standing.Elsewhere:
+		v.Word = "at " + a.Station
 	case standing.AtDialog:
 		v.Word, v.Tone = "at a dialog", "warn"
 	case standing.Busy:
