@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -238,13 +239,14 @@ const setBack = "it has mail of ours that this office knows nothing of: this off
 
 // hear takes what a far station says of the sequence of our mail.
 func (e *engine) hear(p *peer, h Have) error {
+	h.At = min(h.At, e.now().Add(24*time.Hour).UnixMilli()) // a clock that is far off silences nobody
 	a, known := p.out.hear(h)
 	if !known {
 		return nil
 	}
-	now := e.now()
+	now := e.mono()
 	if a.restart {
-		x := entry{Epoch: newEpoch(now, max(h.Epoch, p.out.epoch))}
+		x := entry{Epoch: newEpoch(e.now(), max(h.Epoch, p.out.epoch))}
 		if err := p.outLog.append(x); err != nil {
 			return err
 		}
@@ -284,7 +286,7 @@ func (e *engine) hear(p *peer, h Have) error {
 		return nil
 	}
 	if h.Upto > p.out.have {
-		x := entry{Have: h.Upto}
+		x := entry{Have: h.Upto, HaveAt: h.At}
 		p.out.note(x, nil)
 		p.haveDirty = true
 	}

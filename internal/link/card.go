@@ -23,8 +23,8 @@ type About struct {
 	Curve   string    `json:"curve"` // public key that others seal for
 	At      time.Time `json:"at"`    // greater on a newer card
 	Agents  []Agent   `json:"agents"`
-	// Rotated is set when Key is not the first: the key before it vouches.
-	Rotated *Rotated `json:"rotated,omitempty"`
+	// Rotated has the keys before, oldest first: each vouches for the next one.
+	Rotated []Rotated `json:"rotated,omitempty"`
 }
 
 // Agent is one agent of a station, as others see it.
@@ -36,9 +36,10 @@ type Agent struct {
 	Archived bool   `json:"archived,omitempty"`
 }
 
-// Rotated is the signature of an earlier key over the present one.
+// Rotated is the signature of one key over the next.
 type Rotated struct {
 	From string `json:"from"`
+	To   string `json:"to"`
 	Sig  []byte `json:"sig"`
 }
 
@@ -47,14 +48,14 @@ const (
 	rotateDomain = "postroom link key 1\n"
 )
 
-// Rotate lets the key before vouch for the next one.
-func Rotate(old nkeys.KeyPair, next string) (*Rotated, error) {
+// vouch lets a key vouch for the next one.
+func vouch(old nkeys.KeyPair, next string) (Rotated, error) {
 	from, err := old.PublicKey()
 	if err != nil {
-		return nil, err
+		return Rotated{}, err
 	}
 	sig, err := old.Sign([]byte(rotateDomain + next))
-	return &Rotated{From: from, Sig: sig}, err
+	return Rotated{From: from, To: next, Sig: sig}, err
 }
 
 // signCard makes the bytes of a card.
@@ -98,11 +99,15 @@ func readCard(data []byte, team, station string) (About, error) {
 	return a, nil
 }
 
-// vouchedBy reports whether an earlier key vouches for the card's.
+// vouchedBy reports whether a chain of signatures leads from an earlier key to
+// the card's.
 func (a About) vouchedBy(key string) bool {
-	if a.Rotated == nil || a.Rotated.From != key {
-		return false
+	good := map[string]bool{key: true}
+	for _, r := range a.Rotated { // a rotation that was cut off leaves a branch that leads nowhere
+		pub, err := nkeys.FromPublicKey(r.From)
+		if good[r.From] && err == nil && pub.Verify([]byte(rotateDomain+r.To), r.Sig) == nil {
+			good[r.To] = true
+		}
 	}
-	pub, err := nkeys.FromPublicKey(key)
-	return err == nil && pub.Verify([]byte(rotateDomain+a.Key), a.Rotated.Sig) == nil
+	return good[a.Key]
 }

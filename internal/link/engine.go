@@ -30,7 +30,7 @@ type engine struct {
 	times  Times
 
 	peers    map[string]*peer
-	rotated  *Rotated
+	rotated  []Rotated
 	follower journal.Follower
 	origins  origins
 	suspects suspects
@@ -40,8 +40,11 @@ type engine struct {
 
 	cardDue   bool
 	cardSaid  string
+	haveAt    int64     // the time of the last Have
+	cardAt    time.Time // of the newest card of our own
 	cardAgain time.Time
 	cardsAt   time.Time // when cards are read again
+	cardsRead time.Time // when they were
 	bookAt    time.Time
 	scanAt    time.Time
 	alarms    []station.Alarm
@@ -57,6 +60,9 @@ func newEngine(s *Station, o *office.Office, id Identity, jwt string, k Keys, w 
 
 func (e *engine) fs() vfs.FS     { return e.office.FS }
 func (e *engine) now() time.Time { return e.office.Sys.Now().UTC() }
+
+// mono is a time for intervals: no jump of the wall clock touches it.
+func (e *engine) mono() time.Time { return time.Now() }
 
 func (e *engine) sorted() []*peer {
 	out := make([]*peer, 0, len(e.peers))
@@ -149,15 +155,15 @@ func (e *engine) drainAnswers() {
 func (e *engine) turn(ctx context.Context) {
 	up := e.wire.State().Up
 	e.follow()
-	if up && !e.now().Before(e.cardsAt) {
+	if up && !e.mono().Before(e.cardsAt) {
 		e.readCards(ctx)
 	}
 	e.syncBook(ctx)
-	if up && (e.cardDue || !e.now().Before(e.cardAgain)) {
+	if up && !e.cardsRead.IsZero() && (e.cardDue || !e.mono().Before(e.cardAgain)) {
 		e.cardDue = false
 		e.putCard(ctx)
 	}
-	if !e.now().Before(e.scanAt) {
+	if !e.mono().Before(e.scanAt) {
 		e.scan()
 	}
 	for _, p := range e.sorted() {
@@ -166,6 +172,7 @@ func (e *engine) turn(ctx context.Context) {
 			e.ship(p)
 			e.report(p)
 		}
+		e.writeLines(p, e.mono())
 	}
 	e.flushSents()
 	e.saveMark()
@@ -188,7 +195,7 @@ func (e *engine) changed() (bool, error) {
 			continue
 		}
 		if now, err := readPeer(e.fs(), p.Station); err == nil && now.Key != p.Key {
-			p.pinned = now
+			p.pinned, p.sayHave = now, true
 			e.cardsAt = time.Time{}
 		}
 	}

@@ -111,16 +111,20 @@ func TestCard(t *testing.T) {
 	t.Parallel()
 	old, fresh := newKeys(t), newKeys(t)
 	about := About{V: 1, Team: "t", Station: "a", Key: public(t, fresh.Sign), At: time.Now(), Agents: []Agent{{Name: "ann", AID: "a-1"}}}
-	var err error
-	if about.Rotated, err = Rotate(old.Sign, about.Key); err != nil {
-		t.Fatal(err)
+	older, other := newKeys(t), newKeys(t)
+	for _, step := range [][2]Keys{{older, old}, {old, other}, {old, fresh}} { // one rotation was cut off
+		r, err := vouch(step[0].Sign, public(t, step[1].Sign))
+		if err != nil {
+			t.Fatal(err)
+		}
+		about.Rotated = append(about.Rotated, r)
 	}
 	data, err := fresh.signCard(about)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := readCard(data, "t", "a")
-	if err != nil || !got.vouchedBy(public(t, old.Sign)) || got.vouchedBy(public(t, fresh.Sign)) {
+	if err != nil || !got.vouchedBy(public(t, older.Sign)) || !got.vouchedBy(public(t, old.Sign)) || got.vouchedBy(public(t, other.Sign)) {
 		t.Errorf("%+v %v", got, err)
 	}
 	if _, err := readCard(data, "t", "b"); err == nil {

@@ -42,6 +42,9 @@ func (e *engine) load() error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if e.rotated, err = readRotated(e.fs()); err != nil {
+		return err
+	}
 	waiting := map[string]map[mail.ID]bool{}
 	reg, err := e.registry()
 	if err != nil {
@@ -85,7 +88,7 @@ func (e *engine) saveMark() {
 		}
 	}
 	now := e.follower.Place()
-	if now == e.place.Place || e.now().Sub(e.place.at) < markEvery {
+	if now == e.place.Place || e.mono().Sub(e.place.at) < markEvery {
 		return
 	}
 	data, err := json.Marshal(now)
@@ -93,7 +96,7 @@ func (e *engine) saveMark() {
 		err = spool.Replace(e.fs(), station.Dir, markFile, append(data, '\n'))
 	}
 	if err == nil {
-		e.place = placeMark{now, e.now()}
+		e.place = placeMark{now, e.mono()}
 	}
 }
 

@@ -32,7 +32,7 @@ func (e *engine) hold(p *peer, c *coming) error {
 		}
 	}
 	if len(p.held) == 0 {
-		p.heldOf, p.heldAt = c.env.Epoch, e.now()
+		p.heldOf, p.heldAt = c.env.Epoch, e.mono()
 	}
 	if p.held[c.env.Seq] != "" {
 		return nil
@@ -66,7 +66,7 @@ func (e *engine) loadHeld(p *peer) error {
 			p.held[seq] = n
 		}
 	}
-	p.heldAt = e.now()
+	p.heldAt = e.mono()
 	return err
 }
 
@@ -89,7 +89,7 @@ func (e *engine) release(p *peer) {
 			run = append(run, due)
 		}
 		if len(run) == 0 {
-			if len(p.held) == 0 || e.now().Sub(p.heldAt) <= e.times.Hold {
+			if len(p.held) == 0 || e.mono().Sub(p.heldAt) <= e.times.Hold {
 				break
 			}
 			if err := e.skip(p); err != nil {
@@ -102,9 +102,9 @@ func (e *engine) release(p *peer) {
 			e.cannotStore(p, err)
 			break
 		}
-		p.heldAt = e.now()
+		p.heldAt = e.mono()
 	}
-	if now := e.now(); len(p.held) > 0 && now.Sub(p.heldAt) >= e.times.Ask && now.Sub(p.asked) >= 20*e.times.Ask {
+	if now := e.mono(); len(p.held) > 0 && now.Sub(p.heldAt) >= e.times.Ask && now.Sub(p.asked) >= 20*e.times.Ask {
 		p.asked, p.sayHave = now, true
 	}
 }

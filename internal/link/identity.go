@@ -96,7 +96,7 @@ func ReadJWT(fsys vfs.FS) (string, error) {
 // ForgetIdentity ends being linked: identity and keys go, the ledgers stay, as a
 // record of what was carried.
 func ForgetIdentity(fsys vfs.FS) error {
-	for _, name := range []string{identityFile, UserJWT, seedFile, curveFile} {
+	for _, name := range []string{identityFile, UserJWT, seedFile, curveFile, rotatedFile} {
 		if err := fsys.Remove(station.Dir + "/" + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -124,9 +124,57 @@ func OpenKeys(fsys vfs.FS) (Keys, error) {
 	return Keys{sign, curve}, err
 }
 
-// ReplaceSign makes seed the key that the station signs with from now on.
+// rotatedFile has the keys before, each vouching for the next.
+const rotatedFile = "rotated.json"
+
+// rotationsKept bounds it: a station that was away for more has to trust anew.
+const rotationsKept = 20
+
+// ReplaceSign makes seed the key that the station signs with from now on. The
+// one before vouches for it, so that others take it without being asked.
 func ReplaceSign(fsys vfs.FS, seed []byte) error {
+	keys, err := OpenKeys(fsys)
+	if err != nil {
+		return err
+	}
+	next, err := nkeys.FromSeed(seed)
+	if err != nil {
+		return err
+	}
+	public, err := next.PublicKey()
+	if err != nil {
+		return err
+	}
+	r, err := vouch(keys.Sign, public)
+	if err != nil {
+		return err
+	}
+	chain, err := readRotated(fsys)
+	if err != nil {
+		return err
+	}
+	chain = append(chain, r)
+	data, err := json.Marshal(chain[max(0, len(chain)-rotationsKept):])
+	if err != nil {
+		return err
+	}
+	if err := replaceDurably(fsys, station.Dir, rotatedFile, append(data, '\n')); err != nil {
+		return err
+	}
 	return replaceDurably(fsys, station.Dir, seedFile, append(seed, '\n'))
+}
+
+// readRotated reads the chain. What leads to a key that was never taken up is
+// harmless: nobody has it.
+func readRotated(fsys vfs.FS) (chain []Rotated, err error) {
+	data, _, err := spool.ReadFile(fsys, station.Dir+"/"+rotatedFile, 64<<10)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &chain)
+	}
+	return chain, err
 }
 
 func openKey(fsys vfs.FS, name string, create func() (nkeys.KeyPair, error)) (nkeys.KeyPair, error) {

@@ -109,7 +109,8 @@ func TestHear(t *testing.T) {
 	}{
 		{"all is well", []entry{{Epoch: "e-2"}, {Seq: 1, ID: id(1)}, {Have: 1}}, Have{Epoch: "e-2", Upto: 1}, false, 0, true},
 		{"it has more", []entry{{Epoch: "e-2"}, {Seq: 2, ID: id(2)}, {Have: 1}}, Have{Epoch: "e-2", Upto: 2}, false, 0, true},
-		{"it was set back", []entry{{Epoch: "e-2"}, {Seq: 9, ID: id(9)}, {Have: 9}}, Have{Epoch: "e-2", Upto: 4}, false, 9, true},
+		{"it was set back", []entry{{Epoch: "e-2"}, {Seq: 9, ID: id(9)}, {Have: 9}}, Have{Epoch: "e-2", Upto: 4, At: 7}, false, 9, true},
+		{"it said so long ago", []entry{{Epoch: "e-2"}, {Seq: 9, ID: id(9)}, {Have: 9, HaveAt: 7}}, Have{Epoch: "e-2", Upto: 4, At: 7}, false, 0, true},
 		{"we were set back", []entry{{Epoch: "e-2"}, {Seq: 3, ID: id(3)}}, Have{Epoch: "e-2", Upto: 5}, true, 0, true},
 		{"a number stands for two", []entry{{Epoch: "e-2"}, {Seq: 3, ID: id(3)}}, Have{Epoch: "e-2", Upto: 3, Clash: true}, true, 0, true},
 		{"an epoch that we forgot", []entry{{Epoch: "e-2"}, {Seq: 3, ID: id(3)}}, Have{Epoch: "e-3", Upto: 1}, true, 0, true},

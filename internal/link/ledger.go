@@ -29,6 +29,8 @@ type entry struct {
 	ID     mail.ID     `json:"id,omitempty"`
 	Digest mail.Digest `json:"digest,omitempty"`
 	Have   uint64      `json:"have,omitempty"`
+	HaveAt int64       `json:"have_at,omitempty"`
+	Sent   uint64      `json:"sent,omitempty"` // out: the hub had this number; may be missing
 	Skip   uint64      `json:"skip,omitempty"` // in: what is missing up to here is not waited for
 }
 

@@ -7,24 +7,28 @@ import (
 // outbound is the sequence of the mail to one far station. Its ledger is
 // link/out/<station>.jsonl.
 type outbound struct {
-	epoch string
-	past  map[string]bool // all epochs that there were
-	last  uint64
-	have  uint64             // up to where the far station said it has all of this epoch
-	seqs  map[mail.ID]uint64 // of what has not arrived
+	epoch  string
+	past   map[string]bool // all epochs that there were
+	last   uint64
+	have   uint64             // up to where the far station said it has all of this epoch
+	haveAt int64              // when it said so
+	seqs   map[mail.ID]uint64 // of what has not arrived
+	sent   map[uint64]bool    // what the hub took, as read from the ledger
 }
 
 // note takes an entry of the ledger; keep says whose number is still wanted.
 func (o *outbound) note(e entry, keep func(mail.ID) bool) {
 	switch {
 	case e.Epoch != "":
-		o.epoch, o.last, o.have, o.seqs = e.Epoch, 0, 0, map[mail.ID]uint64{}
+		o.epoch, o.last, o.have, o.seqs, o.sent = e.Epoch, 0, 0, map[mail.ID]uint64{}, map[uint64]bool{}
 		if o.past == nil {
 			o.past = map[string]bool{}
 		}
 		o.past[e.Epoch] = true
+	case e.Sent > 0:
+		o.sent[e.Sent] = true
 	case e.Have > o.have:
-		o.have = e.Have
+		o.have, o.haveAt = e.Have, max(o.haveAt, e.HaveAt)
 	case e.Seq > 0:
 		o.last = max(o.last, e.Seq)
 		if keep(e.ID) {
@@ -39,6 +43,7 @@ type Have struct {
 	Upto    uint64   `json:"upto"`              // it has all up to here
 	Missing []uint64 `json:"missing,omitempty"` // what it waits for
 	Before  string   `json:"before,omitempty"`  // the epoch before this one
+	At      int64    `json:"at"`                // Unix ms; grows from one to the next, since reports may come again
 	// Clash: a number came again with another message, so the sender was set back.
 	Clash bool `json:"clash,omitempty"`
 }
@@ -64,8 +69,9 @@ func (o *outbound) hear(h Have) (a answer, known bool) {
 	switch {
 	case h.Clash || h.Upto > o.last:
 		a.restart = true
-	case h.Upto < o.have:
+	case h.Upto < o.have && h.At > o.haveAt:
 		a.recall = o.have
 	}
+	o.haveAt = max(o.haveAt, h.At)
 	return a, true
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +29,9 @@ type pinned struct {
 	Office  string    `json:"office"`
 	Key     string    `json:"key"`
 	Curve   string    `json:"curve"`
-	First   time.Time `json:"first"` // seen
-	At      time.Time `json:"at"`    // of the newest card
+	Former  []string  `json:"former,omitempty"` // keys before, which count no more
+	First   time.Time `json:"first"`            // seen
+	At      time.Time `json:"at"`               // of the newest card
 	Revoked bool      `json:"revoked,omitempty"`
 	// Offered is another key than Key that the station's card has: a person has to
 	// say that it is right (post link trust).
@@ -94,6 +96,9 @@ type peer struct {
 	blocked   time.Time             // nothing is published before this
 	trouble   string
 	heard     time.Time
+	heardMono time.Time
+	sent      []uint64 // numbers that the hub took and the ledger does not know yet
+	linesAt   time.Time
 	unsynced  bool // its agents are not in the address book yet
 }
 
@@ -139,12 +144,16 @@ func (e *engine) readCards(ctx context.Context) {
 	defer cancel()
 	cards, err := e.wire.Cards(ctx)
 	if err != nil {
-		e.cardsAt = e.now().Add(cardsRetry)
+		e.cardsAt = e.mono().Add(cardsRetry)
 		return
 	}
-	e.cardsAt = e.now().Add(cardsEvery)
+	e.cardsRead = e.mono()
+	e.cardsAt = e.cardsRead.Add(cardsEvery)
 	for name, c := range cards {
 		if name == e.id.Station {
+			if own, err := readCard(c.Data, e.id.Team, name); err == nil && own.At.After(e.cardAt) {
+				e.cardAt = own.At
+			}
 			continue
 		}
 		if _, err := mail.ParseStation(name); err != nil {
@@ -192,17 +201,30 @@ func (e *engine) seeCard(name string, c Card) error {
 			return nil
 		}
 		e.log.Info("a station has a new key", "station", name, "fingerprint", Fingerprint(about.Key))
+		now.Former = append(now.Former, now.Key)
+		now.Former = now.Former[max(0, len(now.Former)-rotationsKept):]
 		now.Key = about.Key
 	}
 	if !about.At.After(p.At) && now.Key == p.Key && now.Revoked == p.Revoked {
 		return nil
 	}
+	p.heardMono = e.mono() // it is there, so it fetches its mail
 	now.Curve, now.Office, now.Agents, now.At, now.Offered = about.Curve, about.Office, about.Agents, about.At, ""
+	if now.sameBut(p.pinned) {
+		p.At = now.At // not worth a write
+		return nil
+	}
 	if err := writePeer(e.fs(), now); err != nil {
 		return err
 	}
 	p.pinned, p.unsynced, e.statusDue = now, true, true
 	return nil
+}
+
+// sameBut reports whether two differ in nothing but the time.
+func (p pinned) sameBut(q pinned) bool {
+	p.At = q.At
+	return reflect.DeepEqual(p, q)
 }
 
 // syncBook gives the agents of the stations that changed their mailboxes here.
@@ -213,10 +235,10 @@ func (e *engine) syncBook(ctx context.Context) {
 			due = append(due, p)
 		}
 	}
-	if len(due) == 0 || e.now().Before(e.bookAt) {
+	if len(due) == 0 || e.mono().Before(e.bookAt) {
 		return
 	}
-	e.bookAt = e.now().Add(time.Second)
+	e.bookAt = e.mono().Add(time.Second)
 	err := e.withLease(ctx, func() error {
 		reg, err := e.office.Registry()
 		if err != nil {
@@ -276,7 +298,7 @@ func (e *engine) putCard(ctx context.Context) {
 	same := about
 	same.At = time.Time{}
 	text, _ := json.Marshal(same)
-	if string(text) == e.cardSaid && e.now().Before(e.cardAgain) {
+	if string(text) == e.cardSaid && e.mono().Before(e.cardAgain) {
 		return
 	}
 	data, err := e.keys.signCard(about)
@@ -289,11 +311,20 @@ func (e *engine) putCard(ctx context.Context) {
 		e.cardDue = true
 		return
 	}
-	e.cardSaid, e.cardAgain = string(text), e.now().Add(cardsEvery)
+	e.cardAt = about.At
+	e.cardSaid, e.cardAgain = string(text), e.mono().Add(cardsEvery)
+}
+
+// cardTime is later than that of every card before, whatever the clock says.
+func (e *engine) cardTime() time.Time {
+	if now := e.now(); now.After(e.cardAt) {
+		return now
+	}
+	return e.cardAt.Add(time.Millisecond)
 }
 
 func (e *engine) about(reg *registry.Registry) (About, error) {
-	a := About{V: 1, Team: e.id.Team, Station: e.id.Station, Office: e.office.Config.ID, At: e.now(), Rotated: e.rotated}
+	a := About{V: 1, Team: e.id.Team, Station: e.id.Station, Office: e.office.Config.ID, At: e.cardTime(), Rotated: e.rotated}
 	var err error
 	if a.Key, err = e.keys.Sign.PublicKey(); err != nil {
 		return a, err

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -37,6 +36,7 @@ type coming struct {
 	msg    *mail.Message // as it reads here
 	digest mail.Digest   // at home
 	here   bool          // it was before
+	twin   *coming       // the same one, before it in a batch
 	err    error         // the disk refused
 }
 
@@ -86,14 +86,13 @@ func (e *engine) takeAll(ctx context.Context, parcels []Parcel) {
 		}
 		return int(int64(a.env.Seq) - int64(b.env.Seq))
 	})
-	acks = append(acks, e.sort(list)...)
-	ctx, cancel := context.WithTimeout(ctx, ackPatience)
-	defer cancel()
-	var wg sync.WaitGroup
-	for _, par := range acks {
-		wg.Go(func() { par.Ack(ctx) })
+	for _, par := range append(acks, e.sort(list)...) {
+		go func() { // beside the next ones: after a hub's death some are never answered
+			ctx, cancel := context.WithTimeout(ctx, ackPatience)
+			defer cancel()
+			par.Ack(ctx)
+		}()
 	}
-	wg.Wait()
 }
 
 // check believes an envelope only if it is whole, for this station and signed by
@@ -114,7 +113,7 @@ func (e *engine) check(ctx context.Context, par Parcel) *coming {
 	}
 	p := e.peers[env.From]
 	if p == nil {
-		e.readCards(ctx)
+		e.freshCards(ctx)
 		if p = e.peers[env.From]; p == nil {
 			par.Nak(later)
 			e.log.Warn("mail of a station that has no card waits at the hub", "station", env.From)
@@ -125,13 +124,26 @@ func (e *engine) check(ctx context.Context, par Parcel) *coming {
 		return refuse("its station was revoked")
 	}
 	if !env.signedBy(p.Key) {
-		e.readCards(ctx) // its key may be new
+		e.freshCards(ctx) // its key may be new
+		if slices.ContainsFunc(p.Former, env.signedBy) {
+			par.Term("signed with a key that counts no more")
+			e.log.Info("an envelope is signed with the key before; it comes again with the new one", "station", p.Station)
+			return nil
+		}
 		if !env.signedBy(p.Key) {
 			return refuse("its signature is not that of " + p.Station + " (" + Fingerprint(p.Key) + ")")
 		}
 	}
-	p.heard, e.statusDue = e.now(), true
+	p.heard, p.heardMono, e.statusDue = e.now(), e.mono(), true
 	return &coming{parcel: par, peer: p, env: env}
+}
+
+// freshCards reads the cards again, but not for every envelope that somebody
+// makes up.
+func (e *engine) freshCards(ctx context.Context) {
+	if e.mono().Sub(e.cardsRead) > time.Second {
+		e.readCards(ctx)
+	}
 }
 
 // takeReport applies receipts. false: they come again.
@@ -210,7 +222,13 @@ func (e *engine) accept(list []*coming) []*coming {
 	}
 	letters := map[string][]*spool.Letter{}
 	of := map[string][]*coming{}
+	first := map[string]*coming{} // by station and id: it may stand twice among what came
 	for _, c := range list {
+		key := c.peer.Station + "/" + string(c.env.ID)
+		if c.twin = first[key]; c.twin != nil {
+			continue
+		}
+		first[key] = c
 		author, data, err := e.prepare(reg, c)
 		if c.err = err; err != nil || data == nil {
 			continue
@@ -230,6 +248,11 @@ func (e *engine) accept(list []*coming) []*coming {
 			if l.Err != nil && !errors.Is(l.Err, fs.ErrExist) {
 				of[name][i].err = l.Err
 			}
+		}
+	}
+	for _, c := range list {
+		if c.twin != nil {
+			c.err, c.digest, c.here = c.twin.err, c.twin.digest, true
 		}
 	}
 	e.noteIn(list)
@@ -310,8 +333,8 @@ func (e *engine) unknownAuthor(p *peer, c *coming) (registry.Entry, []byte, erro
 	}
 	first, known := p.strangers[c.env.ID]
 	if !known {
-		p.strangers[c.env.ID] = e.now()
-	} else if e.now().Sub(first) > authorPatience {
+		p.strangers[c.env.ID] = e.mono()
+	} else if e.mono().Sub(first) > authorPatience {
 		delete(p.strangers, c.env.ID)
 		e.tell(p, Event{Event: mail.EventRefused, ID: c.env.ID, At: e.now(), Text: "its author is nobody on the card of " + p.Station})
 		return registry.Entry{}, nil, nil

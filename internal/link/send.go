@@ -27,7 +27,19 @@ type parting struct {
 	flying bool // on its way to the hub
 	tries  int  // how often the hub took it
 	due    time.Time
+	last   time.Time // when the hub took it
 }
+
+// took notes that the hub has a message, and when it is sent again if no receipt
+// comes.
+func (e *engine) took(q *parting, now time.Time) {
+	q.last = now
+	q.due = now.Add(min(e.times.Resend<<min(q.tries, 8), resendMost))
+	q.tries++
+}
+
+// resendMost is the longest time between two tries.
+const resendMost = 24 * time.Hour
 
 // published is the hub's answer to one envelope.
 type published struct {
@@ -56,6 +68,9 @@ func (e *engine) part(x registry.Entry, id mail.ID, digest mail.Digest) {
 	}
 	if q == nil {
 		q = &parting{id: id, digest: digest, left: map[string]bool{}, seq: p.out.seqs[id]}
+		if q.seq > 0 && p.out.sent[q.seq] { // before this program began
+			e.took(q, e.mono())
+		}
 		p.byID[id] = q
 		p.queue = append(p.queue, q)
 	}
@@ -66,7 +81,7 @@ func (e *engine) part(x registry.Entry, id mail.ID, digest mail.Digest) {
 // scan looks into every far mailbox: whatever the journal said, what lies there
 // has not arrived.
 func (e *engine) scan() {
-	e.scanAt = e.now().Add(e.times.Scan)
+	e.scanAt = e.mono().Add(e.times.Scan)
 	reg, err := e.registry()
 	if err != nil {
 		return
@@ -99,16 +114,20 @@ func (e *engine) scan() {
 
 // ship publishes what is due for a station, in order.
 func (e *engine) ship(p *peer) {
-	now := e.now()
+	now := e.mono()
 	if p.Revoked || p.Key == "" || p.unsynced || now.Before(p.blocked) || len(p.queue) == 0 {
 		return
 	}
 	flying := 0
 	var due []*parting
 	for _, q := range p.queue {
-		if q.flying {
+		switch {
+		case q.flying:
 			flying++
-		} else if !now.Before(q.due) && len(due) < window {
+		case now.Before(q.due):
+		case !q.last.IsZero() && p.heardMono.Before(q.last) && now.Sub(q.last) < resendMost:
+			q.due = now.Add(e.times.Resend) // nobody was there to fetch it: the hub has it
+		case len(due) < window:
 			due = append(due, q)
 		}
 	}
@@ -140,10 +159,7 @@ func (e *engine) number(p *peer, list []*parting) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	if p.haveDirty {
-		entries = append(entries, entry{Have: p.out.have})
-		p.haveDirty = false
-	}
+	entries = append(entries, p.owedLines()...)
 	if err := p.outLog.append(entries...); err != nil {
 		return err
 	}
@@ -156,10 +172,35 @@ func (e *engine) number(p *peer, list []*parting) error {
 	return nil
 }
 
+// owedLines are what the ledger does not have yet, and may have late.
+func (p *peer) owedLines() (out []entry) {
+	if p.haveDirty {
+		out = append(out, entry{Have: p.out.have, HaveAt: p.out.haveAt})
+	}
+	for _, seq := range p.sent {
+		out = append(out, entry{Sent: seq})
+	}
+	p.haveDirty, p.sent = false, nil
+	return out
+}
+
+// linesEvery is how late such lines may be.
+const linesEvery = 2 * time.Second
+
+func (e *engine) writeLines(p *peer, now time.Time) {
+	if !p.haveDirty && len(p.sent) == 0 || now.Sub(p.linesAt) < linesEvery {
+		return
+	}
+	p.linesAt = now
+	if err := p.outLog.append(p.owedLines()...); err != nil {
+		e.log.Warn("what was sent could not be noted; it may be sent again", "error", line(err))
+	}
+}
+
 func (e *engine) publish(p *peer, q *parting) {
 	data, err := e.envelope(p, q)
 	if err != nil {
-		q.due = e.now().Add(time.Minute)
+		q.due = e.mono().Add(time.Minute)
 		e.alarm(p.Station, fmt.Sprintf("%s cannot be sent there: %s", q.id, line(err)))
 		return
 	}
@@ -280,15 +321,14 @@ func (e *engine) answered(a published) {
 		return // its receipt was faster
 	}
 	q.flying = false
-	now := e.now()
+	now := e.mono()
 	if a.err == nil {
 		p.trouble = ""
-		wait := e.times.Resend << min(q.tries, 8)
-		q.due = now.Add(min(wait, 24*time.Hour))
-		if q.tries == 0 {
-			e.receipt(p, q.left, mail.Receipt{At: now, Event: mail.EventSent, ID: q.id, Evidence: "hub of " + e.id.Team})
+		p.sent = append(p.sent, q.seq)
+		e.took(q, now)
+		if q.tries == 1 {
+			e.receipt(p, q.left, mail.Receipt{At: e.now(), Event: mail.EventSent, ID: q.id, Evidence: "hub of " + e.id.Team})
 		}
-		q.tries++
 		return
 	}
 	switch {

@@ -161,7 +161,7 @@ const (
 )
 
 func (e *engine) writeStatus() {
-	now := e.now()
+	now := e.mono()
 	w := e.wire.State()
 	if w != e.wireWas {
 		e.wireWas, e.statusDue = w, true
@@ -175,7 +175,7 @@ func (e *engine) writeStatus() {
 		return
 	}
 	e.statusAt, e.statusDue = now, false
-	st := station.Status{V: 1, At: now, PID: e.office.Sys.PID, Start: e.Start, Station: e.id.Station, Team: e.id.Team,
+	st := station.Status{V: 1, At: e.now(), PID: e.office.Sys.PID, Start: e.Start, Station: e.id.Station, Team: e.id.Team,
 		Hub: w.Hub, Up: w.Up, Since: w.Since, Why: w.Why, Alarms: e.alarms}
 	for _, p := range e.sorted() {
 		q := station.Peer{Station: p.Station, Fingerprint: Fingerprint(p.Key), Agents: len(p.Agents), Waiting: len(p.queue),

@@ -68,12 +68,12 @@ func (e *engine) tellAgain(author registry.Entry, box spool.Box, c *coming) {
 
 // report sends a far station what is to be told, one envelope at a time.
 func (e *engine) report(p *peer) {
-	now := e.now()
+	now := e.mono()
 	if p.Revoked || p.Key == "" || p.reporting || !p.sayHave && len(p.events) == 0 || now.Before(p.mute) {
 		return
 	}
 	f := &flight{events: p.events[:min(len(p.events), reportEvents)]}
-	body, err := json.Marshal(Report{Have: p.haveNow(), Events: f.events})
+	body, err := json.Marshal(Report{Have: e.haveNow(p), Events: f.events})
 	if err != nil {
 		e.log.Error("receipts cannot be written", "error", line(err))
 		return
@@ -100,14 +100,16 @@ func (e *engine) reported(p *peer, a published) {
 		return
 	}
 	p.events = append(slices.Clone(a.rep.events), p.events...)
-	p.sayHave, p.mute = true, e.now().Add(500*time.Millisecond)
+	p.sayHave, p.mute = true, e.mono().Add(500*time.Millisecond)
 }
 
-func (p *peer) haveNow() *Have {
+// haveNow is how far the sequence of a station's mail is in.
+func (e *engine) haveNow(p *peer) *Have {
 	if p.in.epoch == "" && p.heldOf == "" {
 		return nil
 	}
-	h := &Have{Epoch: p.in.epoch, Upto: p.in.upto, Before: p.in.before, Clash: p.clash}
+	e.haveAt = max(e.haveAt+1, e.now().UnixMilli())
+	h := &Have{Epoch: p.in.epoch, Upto: p.in.upto, Before: p.in.before, Clash: p.clash, At: e.haveAt}
 	if len(p.held) > 0 && p.heldOf >= p.in.epoch {
 		if p.heldOf > p.in.epoch {
 			h.Epoch, h.Upto, h.Before = p.heldOf, 0, p.in.epoch

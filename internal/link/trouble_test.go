@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nkeys"
+
 	"github.com/postroom/postroom/internal/link"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -460,4 +462,55 @@ func TestRevoked(t *testing.T) {
 	if !x {
 		t.Error("it is forgotten")
 	}
+}
+
+// TestRotated: a new key that the one before vouches for is taken without a
+// word; one that nobody vouches for waits for a person.
+func TestRotated(t *testing.T) {
+	t.Parallel()
+	_, a, b := pair(t)
+	fs := a.office().FS
+	newKey := func(vouched bool) {
+		t.Helper()
+		pair, err := nkeys.CreateUser()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed, err := pair.Seed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if vouched {
+			err = link.ReplaceSign(fs, seed)
+		} else {
+			err = os.WriteFile(filepath.Join(a.dir, "link", "seed"), seed, 0o600)
+		}
+		id, ierr := link.LoadIdentity(fs, a.office().Config.ID)
+		if err == nil && ierr == nil {
+			id.Joined = time.Now()
+			err = link.SaveIdentity(fs, id, "jwt")
+		}
+		if err != nil || ierr != nil {
+			t.Fatal(err, ierr)
+		}
+	}
+	a.send("ann", mailbox.Draft{To: []string{"bob@b"}, Act: mail.Inform, Subject: "before", Body: "x"})
+	b.gets("bob", "before")
+	newKey(true)
+	a.send("ann", mailbox.Draft{To: []string{"bob@b"}, Act: mail.Inform, Subject: "after", Body: "x"})
+	b.gets("bob", "after")
+	if al := b.alarms(); len(al) > 0 {
+		t.Errorf("%v", al)
+	}
+	newKey(false)
+	b.until("it is said", func() bool { return strings.Contains(strings.Join(b.alarms(), "\n"), "another key") })
+	a.send("ann", mailbox.Draft{To: []string{"bob@b"}, Act: mail.Inform, Subject: "by whom?", Body: "x"})
+	b.until("that is said, too", func() bool { return strings.Contains(strings.Join(b.alarms(), "\n"), "its signature is not that of a") })
+	if got := b.has("bob", "by whom?"); len(got) > 0 {
+		t.Error("mail with a key that nobody vouches for was taken")
+	}
+	if _, err := link.Trust(b.office().FS, "a"); err != nil {
+		t.Fatal(err)
+	}
+	b.gets("bob", "by whom?")
 }

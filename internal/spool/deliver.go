@@ -188,7 +188,7 @@ func (b Box) FinishAll(ids []mail.ID, batch *Batch) error {
 		return err
 	}
 	for _, from := range moved {
-		if err := b.FS.Remove(from); err != nil {
+		if err := b.FS.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
