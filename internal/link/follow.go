@@ -201,13 +201,14 @@ func (o *origins) find(id mail.ID) (string, bool) {
 	return s, ok
 }
 
-// origin is the station whose author wrote the message of a record.
+// origin is the station whose author wrote the message of a record: by what this
+// office says, since another station may name anybody's id.
 func (e *engine) origin(r journal.Record) string {
-	if s, ok := e.origins.find(r.ID); ok {
-		return s
-	}
 	from := r.From
 	if from == "" {
+		if s, ok := e.origins.find(r.ID); ok {
+			return s
+		}
 		if m, _, err := e.office.ReadMessage(r.ID); err == nil {
 			from = m.From
 		}

@@ -403,7 +403,6 @@ func (e *engine) noteIn(list []*coming) {
 		p.trouble = ""
 		for _, x := range es {
 			p.in.note(x)
-			e.origins.add(x.ID, p.Station)
 			delete(p.strangers, x.ID)
 		}
 	}
