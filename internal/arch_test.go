@@ -62,7 +62,7 @@ func layers() map[string]layer {
 		"install":           {"mail", "edits other programs' settings as text; it opens no file", false, false},
 		"verify":            {"mail policy vfs spool registry transcript journal approval debt config office", "checks what is on disk; it runs no router", false, false},
 		"roster":            {"mail vfs identity", "starts and stops processes; it knows no mail", false, false},
-		"doctor":            {"mail policy vfs spool registry transcript journal approval debt config office identity presence mailbox router notify dispatch reach verify hook install", "finds and mends; the command line is above it", false, false},
+		"doctor":            {"mail policy vfs spool registry transcript journal approval debt config office identity presence mailbox router notify dispatch reach verify hook install station", "finds and mends; the command line is above it", false, false},
 		"cli":               {"*", "the top of post", false, false},
 		"officetest":        {"mail policy vfs spool registry transcript journal approval debt config office mailbox router", "offices for tests", false, true},
 		"serve":             postd("the always-on router"),

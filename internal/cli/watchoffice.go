@@ -6,6 +6,7 @@ import (
 
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
 )
 
 // movesEvery is how often the journal is looked at for what moves.
@@ -53,11 +54,11 @@ func (d *desk) watchOffice(ctx context.Context) error {
 // showMove prints a record that a person wants to see.
 func (d *desk) showMove(r journal.Record) error {
 	switch r.Event {
-	case journal.Delivered, journal.Escalated, journal.Bounced, journal.Read, journal.Done:
+	case journal.Delivered, journal.Escalated, journal.Bounced, journal.Read, journal.Done, journal.Arrived, journal.Refused:
 	default:
 		return nil
 	}
-	v := moveView{At: r.At, Event: r.Event, ID: r.ID, From: r.From, To: r.Agent, Act: r.Act, Approval: r.Detail["approval"]}
+	v := moveView{At: r.At, Event: mailbox.EventFor(r.Event, r.Agent), ID: r.ID, From: r.From, To: r.Agent, Act: r.Act, Approval: r.Detail["approval"]}
 	if m, _, err := d.Office.ReadMessage(r.ID); err == nil { // receipts name the message only
 		v.From, v.Act, v.Subject = m.From, string(m.Act), m.Subject
 	}

@@ -144,7 +144,7 @@ func (b *box) readReceipts() {
 	list, bad, _ := mail.ParseReceipts(data)
 	b.bad, b.receipts = bad, len(list)
 	for _, r := range list {
-		if r.Event == mail.EventDone {
+		if r.Event == mail.EventDone || b.entry.Station != "" && (r.Event == mail.EventArrived || r.Event == mail.EventRefused) {
 			b.done[r.ID] = true
 		}
 	}

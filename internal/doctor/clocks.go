@@ -18,7 +18,7 @@ const (
 // one's, set back since.
 func (x *exam) checkClocks() {
 	for _, b := range x.boxes {
-		if !b.ok {
+		if !b.ok || b.entry.Station != "" {
 			continue
 		}
 		if last := b.OpenClock().Last; last.Valid() && mail.Drifted(last, x.Sys.Now(), driftLimit) {
@@ -88,7 +88,7 @@ func (x *exam) recentTools() map[string]mail.ID {
 		}
 		n := 0
 		b.ScanIndex(func(l mail.IndexLine) bool {
-			if m, _, err := x.o.ReadMessage(l.ID); err == nil && m.SentWith != x.Sys.Version && m.SentWith != "" {
+			if m, _, err := x.o.ReadMessage(l.ID); err == nil && m.SentWith != x.Sys.Version && m.SentWith != "" && (m.Station == "" || m.Station == x.o.Station()) {
 				if l.ID > out[m.SentWith] {
 					out[m.SentWith] = l.ID
 				}

@@ -91,7 +91,7 @@ func (d *Doctor) examine(ctx context.Context) *exam {
 		x.checkOffice, x.checkPlace, x.checkPermissions, x.checkLease, x.checkRegistry,
 		x.openBoxes, x.checkBoxes, x.checkDeliveries, x.checkIndexes, x.checkReceipts,
 		x.checkOutboxes, x.checkFailed, x.checkStrays, x.checkClocks, x.checkJournal,
-		x.checkDebts, x.checkUnread, x.checkWakes, x.checkAgents, x.checkPeople, x.checkHooks, x.checkInstalled, x.checkTools, x.checkServe, x.checkAudit, x.checkDisk,
+		x.checkDebts, x.checkUnread, x.checkLink, x.checkWakes, x.checkAgents, x.checkPeople, x.checkHooks, x.checkInstalled, x.checkTools, x.checkServe, x.checkAudit, x.checkDisk,
 	} {
 		if ctx.Err() != nil {
 			break

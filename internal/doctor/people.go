@@ -62,8 +62,12 @@ func (x *exam) checkDebts() {
 			continue
 		}
 		debtor, creditor := x.nameOf(d.Debtor), x.nameOf(d.Creditor)
+		fix := "post renotify " + string(d.ID) + ", or in the session of " + debtor + ": post reply " + string(d.ID)
+		if _, elsewhere := mail.SplitStation(debtor); elsewhere != "" {
+			fix = "post trace " + string(d.ID) + " tells whether it arrived; post remind " + string(d.ID)
+		}
 		x.add(Finding{Check: "overdue", Severity: Warning, Where: debtor, ID: d.ID, What: debtor + " owes " + creditor + " an answer to " + string(d.ID) + ", due " + ago(x.Sys.Now().Sub(d.Due)) + " ago",
-			Why: creditor + " waits for it", Fix: "post renotify " + string(d.ID) + ", or in the session of " + debtor + ": post reply " + string(d.ID)})
+			Why: creditor + " waits for it", Fix: fix})
 	}
 	if late > shown {
 		x.add(Finding{Check: "overdue", Severity: Warning, What: count(late-shown, "more answer is", "more answers are") + " overdue", Why: "somebody waits for each", Fix: "post owed"})
@@ -94,7 +98,7 @@ func (x *exam) nameOf(aid string) string {
 func (x *exam) checkUnread() {
 	limit := x.o.Settings().Due
 	for _, b := range x.boxes {
-		if !b.ok {
+		if !b.ok || b.entry.Station != "" { // whom the link carries mail to, at its own office
 			continue
 		}
 		m, err := mailbox.Open(x.o, b.entry.Name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/spool"
+	"github.com/postroom/postroom/internal/station"
 	"github.com/postroom/postroom/internal/vfs"
 )
 
@@ -38,7 +39,11 @@ func (x *exam) checkPermissions() {
 	for _, name := range x.names(x.o.FS, office.MessagesDir) {
 		dirs = append(dirs, office.MessagesDir+"/"+name)
 	}
-	x.checkModes("the office", x.o.FS, dirs, ".", office.JournalDir, office.TranscriptsDir)
+	files := []string{".", office.JournalDir, office.TranscriptsDir}
+	if link := x.linkDirs(); len(link) > 0 { // what is in it is secret
+		dirs, files = append(dirs, link...), append(files, link...)
+	}
+	x.checkModes("the office", x.o.FS, dirs, files...)
 	for _, e := range x.reg.Entries() {
 		b, err := x.o.Box(e)
 		if err != nil {
@@ -50,6 +55,20 @@ func (x *exam) checkPermissions() {
 		}
 		x.checkModes("the mailbox of "+e.Name, b.FS, dirs, b.Path(""), b.Path(spool.Inbox), b.Path(spool.Outbox))
 	}
+}
+
+// linkDirs lists the directories that the link keeps in the office, if any.
+func (x *exam) linkDirs() []string {
+	if fi, err := x.o.FS.Lstat(station.Dir); err != nil || !fi.IsDir() {
+		return nil
+	}
+	dirs := []string{station.Dir}
+	for _, n := range x.names(x.o.FS, station.Dir) {
+		if fi, err := x.o.FS.Lstat(station.Dir + "/" + n); err == nil && fi.IsDir() {
+			dirs = append(dirs, station.Dir+"/"+n)
+		}
+	}
+	return dirs
 }
 
 // checkModes looks at dirs, and at the files that stand in each of filesIn.

@@ -59,6 +59,15 @@ func (m *Mailbox) Crossing(a policy.Agent, id mail.ID) (Crossing, error) {
 // where the link takes it: what is "delivered" of an agent of ours.
 const Queued = "queued"
 
+// EventFor is the event of a journal record as people are told of it: that a far
+// agent's mailbox here has a message is no delivery.
+func EventFor(event, agent string) string {
+	if _, station := mail.SplitStation(agent); station != "" && (event == journal.Delivered || event == journal.Redelivered) {
+		return Queued
+	}
+	return event
+}
+
 // FarStand is how a message stands on its way to one far agent.
 type FarStand struct {
 	Agent policy.Agent
@@ -67,9 +76,7 @@ type FarStand struct {
 
 // cross takes one step into what is known of the way to a far agent.
 func (l *Life) cross(a policy.Agent, s *Step, r mail.Receipt) {
-	if s.Event == journal.Delivered || s.Event == journal.Redelivered {
-		s.Event = Queued
-	}
+	s.Event = EventFor(s.Event, a.Name)
 	if l.crossings == nil {
 		l.crossings = map[string]*Crossing{}
 	}

@@ -105,11 +105,30 @@ func (o *Office) Fork() (fresh []string, err error) {
 	if err := o.rebase(reg, from); err != nil {
 		return nil, err
 	}
+	if err := o.unlink(reg); err != nil {
+		return nil, err
+	}
 	o.Config.ID = config.New("", "", o.Sys.Now()).ID
 	if err := o.signIdentity(); err != nil {
 		return nil, err
 	}
 	return fresh, o.unsetMoved()
+}
+
+// unlink makes a fork an office that is linked to none: the original is the
+// station that others know.
+func (o *Office) unlink(reg *registry.Registry) error {
+	for _, name := range reg.Stations() {
+		if _, _, err := o.SetFar(reg, name, nil); err != nil {
+			return err
+		}
+	}
+	if o.Config.Station != "" {
+		if err := o.SetStation(""); err != nil {
+			return err
+		}
+	}
+	return reg.Save(o.FS)
 }
 
 // settle points the registry here, records this directory's identity, leaves

@@ -1,9 +1,10 @@
 package officetest
 
 import (
+	"errors"
+
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
-	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 )
 
@@ -11,21 +12,26 @@ import (
 // station us. The aid of bob@lab is l-bob-lab.
 func (d *Desk) Far(us, station string, names ...string) {
 	d.T.Helper()
-	o := d.Office()
+	d.must(LinkFar(d.Office(), us, station, names...))
+}
+
+// LinkFar is Desk.Far for any office.
+func LinkFar(o *office.Office, us, station string, names ...string) error {
 	if o.Station() != us {
-		d.must(o.SetStation(us))
+		if err := o.SetStation(us); err != nil {
+			return err
+		}
 	}
 	list := []office.FarAgent{}
 	for _, n := range names {
 		list = append(list, office.FarAgent{Name: n, AID: FarAID(n, station)})
 	}
-	d.Edit(func(r *registry.Registry) error {
-		_, refused, err := o.SetFar(r, station, list)
-		for _, f := range refused {
-			d.T.Error(f)
-		}
+	reg, err := o.Registry()
+	if err != nil {
 		return err
-	})
+	}
+	_, refused, err := o.SetFar(reg, station, list)
+	return errors.Join(err, errors.Join(refused...), reg.Save(o.FS))
 }
 
 // FarAID is the aid of an agent that Far registered.

@@ -160,9 +160,9 @@ func (e *eyes) take(r journal.Record) {
 			e.changed[aid] = true
 		}
 	}
-	m := Move{At: r.At, N: r.N, Event: r.Event, ID: r.ID, From: r.From, Act: r.Act, Approval: r.Detail["approval"]}
+	m := Move{At: r.At, N: r.N, Event: mailbox.EventFor(r.Event, r.Agent), ID: r.ID, From: r.From, Act: r.Act, Approval: r.Detail["approval"]}
 	switch r.Event {
-	case journal.Delivered, journal.Redelivered, journal.Bounced, journal.Read, journal.Done:
+	case journal.Delivered, journal.Redelivered, journal.Bounced, journal.Read, journal.Done, journal.Arrived, journal.Refused:
 		m.To = []string{r.Agent}
 		if r.Event == journal.Bounced {
 			m.Why = r.Detail["reason"]

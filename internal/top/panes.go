@@ -225,7 +225,7 @@ const narrow = 64
 func moveRow(v Move, now time.Time, short bool) row {
 	event := cell{v.Event, dim}
 	switch v.Event {
-	case journal.Bounced:
+	case journal.Bounced, journal.Refused:
 		event.look = bad
 	case journal.Escalated:
 		event = cell{"asked", accent}

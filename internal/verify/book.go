@@ -117,7 +117,7 @@ func (b *Book) add(r journal.Record) {
 		if r.Event == journal.Delivered {
 			b.deliver(m, r)
 		}
-	case journal.Done:
+	case journal.Done, journal.Arrived, journal.Refused: // the last two are the link's, of a far agent's mailbox
 		if m := b.message(k, false); m != nil {
 			if d := b.delivery(m, r.AID); d != nil {
 				d.done = true

@@ -38,7 +38,8 @@ func (b *box) finished(k key) bool {
 		if b.err == nil {
 			eachLine(b.Box.FS, b.Box.Path(spool.Receipts), func(line []byte, _ int, _ bool) error {
 				r, err := mail.ParseReceipt(line)
-				if err == nil && r.Event == mail.EventDone {
+				over := r.Event == mail.EventDone || b.Far() && (r.Event == mail.EventArrived || r.Event == mail.EventRefused)
+				if err == nil && over {
 					if k, ok := keyOf(r.ID); ok {
 						b.done[k] = true
 					}
