@@ -34,7 +34,7 @@ type Wire interface {
 	// Publish hands one envelope over for a station and returns at once; the
 	// channel then gives exactly one value, nil when the wire has it durably (the
 	// hub's acknowledgement). dedup names the attempt: the wire may swallow a second
-	// one of the same name. Calls made one after the other keep their order, as a
+	// one of the same name from here to that station, and nobody else's. Calls made one after the other keep their order, as a
 	// rule and not for certain. Errors: ErrFull (too much waits for that station:
 	// later), ErrDown (not connected), ErrRevoked, or anything else, which is tried
 	// again. Without an answer for half a minute it gives an error.

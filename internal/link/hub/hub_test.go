@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -160,4 +162,15 @@ func TestTwoStations(t *testing.T) {
 	if cards["bob"].Revoked {
 		t.Fatal("bob is marked as revoked")
 	}
+}
+
+// The disk is fuller than when the hub was new: it starts all the same.
+func TestHubStartsOnFullerDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	startHub(t, dir, "127.0.0.1:0").Close()
+	if err := os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 8<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	startHub(t, dir, "127.0.0.1:0").Close()
 }

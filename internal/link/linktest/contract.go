@@ -222,6 +222,18 @@ func dedup(t *testing.T, n Network) {
 		}
 		ack(t, p)
 	}
+	// One message for two stations, and another station's of the same name.
+	c := n.Wire(t, "c")
+	publish(t, a, "c", "m1", "for another")
+	publish(t, b, "c", "m1", "from another")
+	other := receive(t, c)
+	for _, want := range []string{"for another", "from another"} {
+		p := other.next()
+		if string(p.Data()) != want {
+			t.Errorf("%q, not %q", p.Data(), want)
+		}
+		ack(t, p)
+	}
 }
 
 func large(t *testing.T, n Network) {

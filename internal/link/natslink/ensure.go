@@ -24,8 +24,8 @@ func (w *Wire) Ensure(ctx context.Context) (missing []string, err error) {
 		_, err := w.js.Consumer(ctx, w.o.Team.Stream(), w.o.Station)
 		return err
 	}); err != nil {
-		if err := w.makeStream(ctx, w.o.Team.Mail(w.o.Replicas)); err != nil {
-			missing = append(missing, streamCommand(w.o.Team.Mail(w.o.Replicas), err))
+		if err := w.makeStream(ctx, w.o.Team.Mail(w.o.Replicas, -1)); err != nil {
+			missing = append(missing, streamCommand(w.o.Team.Mail(w.o.Replicas, -1), err))
 		}
 		if err := w.makeConsumer(ctx); err != nil {
 			missing = append(missing, w.consumerCommand(err))

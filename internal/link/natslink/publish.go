@@ -29,7 +29,7 @@ func (w *Wire) Publish(to string, kind link.Kind, dedup string, data []byte) <-c
 		out <- w.down(nil)
 		return out
 	}
-	ack, err := w.js.PublishMsgAsync(&nats.Msg{Subject: w.o.Team.Subject(w.o.Station, to, kind), Data: data}, jetstream.WithMsgID(dedup))
+	ack, err := w.js.PublishMsgAsync(&nats.Msg{Subject: w.o.Team.Subject(w.o.Station, to, kind), Data: data}, jetstream.WithMsgID(w.name(to, dedup)))
 	if err != nil {
 		out <- w.refused(err)
 		return out
@@ -46,6 +46,11 @@ func (w *Wire) Publish(to string, kind link.Kind, dedup string, data []byte) <-c
 	}()
 	return out
 }
+
+// name is what JetStream tells duplicates by. It does so for the whole stream: one
+// message for two stations has two names, and one that another station could
+// guess would let it have ours swallowed.
+func (w *Wire) name(to, dedup string) string { return w.nonce + " " + to + " " + dedup }
 
 // Codes of JetStream that nats.go does not name (nats-server's errors.json).
 const (

@@ -11,6 +11,7 @@ package natslink
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -54,6 +55,7 @@ type Wire struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	changed chan struct{}
+	nonce   string // before what JetStream tells duplicates by, so that nobody guesses it
 	closing context.Context
 	close   context.CancelFunc
 	busy    sync.WaitGroup // Receive
@@ -73,7 +75,7 @@ func Open(o Options) (*Wire, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Wire{o: o, user: o.User, changed: make(chan struct{}, 1), given: map[*parcel]bool{},
+	w := &Wire{o: o, user: o.User, changed: make(chan struct{}, 1), nonce: rand.Text(), given: map[*parcel]bool{},
 		dir: directory{cards: map[string]link.Card{}, stale: map[string]time.Time{}}}
 	w.closing, w.close = context.WithCancel(context.Background())
 	w.state = link.State{Since: time.Now(), Why: "not connected yet", Hub: host(first(o.URLs))}
@@ -125,16 +127,9 @@ func (w *Wire) Close() error {
 	w.close()
 	w.busy.Wait()
 	w.giveBack()
-	w.flush()
+	w.nc.FlushTimeout(giveBack)
 	w.nc.Close()
 	return nil
-}
-
-// flush sees what was given back off, where there is somebody to take it.
-func (w *Wire) flush() {
-	if w.nc.IsConnected() {
-		w.nc.FlushTimeout(giveBack)
-	}
 }
 
 // down is what a call gets while nothing can be sent.
