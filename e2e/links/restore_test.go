@@ -110,7 +110,8 @@ func TestSenderRestored(t *testing.T) {
 }
 
 // The hub's store is gone with all that it held: what was not received is sent
-// again by who wrote it.
+// again by who wrote it. That is so after ten minutes without a receipt, or when
+// post serve begins anew, as here.
 func TestHubStoreLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "one:ann", "two:bob")
@@ -134,6 +135,8 @@ func TestHubStoreLost(t *testing.T) {
 	}
 	w.hub.start()
 	two.up()
+	one.serve.end()
+	one.up()
 	if v := w.rest(ta.all()); v.crossings != 9 {
 		t.Errorf("%v", v)
 	}

@@ -28,7 +28,6 @@ const hubPort = 4777
 func newGround(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, net: newNetwork()}
-	w.dump()
 	if r := w.machine("nobody").feed("", "help", "hub"); r.exit != 0 {
 		t.Skip("this postroom has no hub yet")
 	}
@@ -247,24 +246,4 @@ func (w *world) station(name string) *station {
 	}
 	w.t.Fatalf("no station %s", name)
 	return nil
-}
-
-// tail is the end of a log, for a failure's message.
-func tail(text string) string { return text[max(0, len(text)-3000):] }
-
-// dump shows what the servers said when a scenario failed.
-func (w *world) dump() {
-	w.t.Cleanup(func() {
-		if !w.t.Failed() {
-			return
-		}
-		for _, s := range w.stations {
-			if s.serve != nil {
-				w.t.Logf("%s: %+v\n%s", s.name, s.status(), tail(s.serve.said()))
-			}
-		}
-		if w.hub != nil && w.hub.run != nil {
-			w.t.Logf("hub:\n%s", tail(w.hub.run.said()))
-		}
-	})
 }

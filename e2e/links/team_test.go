@@ -58,6 +58,7 @@ func TestLinkStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "one:ann", "two:bob")
 	one := w.station("one")
+	one.send("ann", "bob@two", "hello")
 	r := one.ok("link", "status")
 	for _, want := range []string{"one", "two", w.hub.addr} {
 		if !strings.Contains(r.out, want) {

@@ -50,12 +50,27 @@ func (w *world) machine(name string) *machine {
 		must(w.t, unix.Mount("none", m.root, "tmpfs", 0, "size=256m,mode=0755"))
 		w.t.Cleanup(func() { unix.Unmount(m.root, unix.MNT_DETACH) })
 	}
+	w.t.Cleanup(m.show)
 	for _, sub := range []string{"home", "state", "tmp", "work"} {
 		must(w.t, os.MkdirAll(filepath.Join(m.root, sub), 0o755))
 	}
 	m.env = []string{"PATH=" + programs + ":/usr/bin:/bin:/usr/sbin", "HOME=" + m.root + "/home", "XDG_STATE_HOME=" + m.root + "/state",
 		"XDG_CONFIG_HOME=" + m.root + "/home/.config", "TMPDIR=" + m.root + "/tmp", "LANG=C.UTF-8"}
 	return m
+}
+
+// show shows what servers said, when a scenario failed.
+func (m *machine) show() {
+	if !m.t.Failed() {
+		return
+	}
+	for _, glob := range []string{"*.log", "office/link/status.json"} {
+		files, _ := filepath.Glob(filepath.Join(m.root, glob))
+		for _, f := range files {
+			text, _ := os.ReadFile(f)
+			m.t.Logf("%s of %s:\n%s", filepath.Base(f), m.name, text[max(0, len(text)-2500):])
+		}
+	}
 }
 
 // ran is what one command did.
@@ -144,11 +159,16 @@ type process struct {
 // a file.
 func (m *machine) start(log string, args ...string) *process {
 	m.t.Helper()
+	return m.startProgram(log, filepath.Join(programs, "post"), args...)
+}
+
+func (m *machine) startProgram(log, program string, args ...string) *process {
+	m.t.Helper()
 	p := &process{log: filepath.Join(m.root, log), done: make(chan bool)}
 	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	must(m.t, err)
 	defer out.Close()
-	p.cmd = exec.Command(filepath.Join(programs, "post"), args...)
+	p.cmd = exec.Command(program, args...)
 	p.cmd.Dir, p.cmd.Env = filepath.Join(m.root, "work"), m.env
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
