@@ -36,7 +36,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.dir, "dir", ".", "where to work, in a directory that is removed again; the disk under it is measured")
 	flag.IntVar(&o.rounds, "rounds", 7, "interleaved rounds of each measurement")
-	flag.StringVar(&o.only, "only", "", "only groups whose name contains this: start, tokens, throughput, batch, watch, parallel, full, memory, search, web")
+	flag.StringVar(&o.only, "only", "", "only groups whose name contains this: start, tokens, throughput, batch, watch, parallel, full, links, memory, search, web")
 	flag.IntVar(&o.full, "full", 100_000, "archived messages of the full office; the goals are for 1000000, which takes some minutes to make")
 	flag.IntVar(&o.agents, "agents", 1000, "agents of the full office")
 	flag.IntVar(&o.search, "search", 100_000, "messages of the office that is searched; the goals are for 1000000")
@@ -72,7 +72,8 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"start", starts}, {"tokens", tokens}, {"throughput", throughput}, {"batch", batch}, {"watch", watch},
-		{"parallel", parallel}, {"memory", memory}, {"search", searching}, {"web", web}, {"full", full},
+		{"parallel", parallel}, {"memory", memory}, {"search", searching}, {"web", web},
+		{"links", links}, {"full", full},
 	}
 }
 
