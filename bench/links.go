@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 )
 
@@ -93,10 +94,16 @@ const (
 // the next when the receipt is back.
 func (b *bench) linkMany(t *linkTeam, ref *linkReference) error {
 	var ours, theirs, raw []time.Duration
+	var spent [3]time.Duration
 	for r := range b.rounds + 1 {
+		before, _ := t.spent()
 		d, err := t.many(inFlight, together)
 		if err != nil {
 			return err
+		}
+		after, _ := t.spent()
+		for i := range spent {
+			spent[i] += after[i] - before[i]
 		}
 		e, err := ref.many(inFlight, together)
 		if err != nil {
@@ -111,6 +118,25 @@ func (b *bench) linkMany(t *linkTeam, ref *linkReference) error {
 		}
 	}
 	b.linkRates(fmt.Sprintf("A → B, %d under way, until their receipts are back", inFlight), inFlight*together, median(ours), median(theirs), median(raw), manyGoal)
+	return b.linkCosts(t, spent, (b.rounds+1)*inFlight*together)
+}
+
+// linkCosts is what a message costs the processes between the two agents, and
+// what they keep in memory.
+func (b *bench) linkCosts(t *linkTeam, spent [3]time.Duration, messages int) error {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	for i, who := range []string{"hub", "A's postd serve", "B's postd serve"} {
+		rss, peak, err := resident(t.running[i].Process.Pid)
+		if err != nil {
+			return err
+		}
+		each := spent[i] / time.Duration(messages)
+		b.note("processor time a message, its receipt too: "+who, ms(each), "all three "+ms((spent[0]+spent[1]+spent[2])/time.Duration(messages)),
+			spent[i].Seconds()/(spent[0]+spent[1]+spent[2]).Seconds())
+		b.note("memory now: "+who, fmt.Sprintf("%.1f MB", float64(rss)/mib), fmt.Sprintf("at most %.1f MB", float64(peak)/mib), float64(rss)/float64(peak))
+	}
 	return nil
 }
 

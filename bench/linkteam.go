@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -122,6 +123,31 @@ func (t *linkTeam) run(args ...string) (*exec.Cmd, error) {
 	}
 	t.running = append(t.running, cmd)
 	return cmd, nil
+}
+
+// spent is the processor time of the hub and the two postd serve until now.
+func (t *linkTeam) spent() (out [3]time.Duration, err error) {
+	for i, cmd := range t.running {
+		if out[i], err = processorTime(cmd.Process.Pid); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// tick is the unit of times in /proc (USER_HZ), the same on all Linux.
+const tick = 10 * time.Millisecond
+
+// processorTime is what a process has used, in the program and in the kernel.
+func processorTime(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	user, _ := strconv.Atoi(f[11])
+	kernel, _ := strconv.Atoi(f[12])
+	return time.Duration(user+kernel) * tick, nil
 }
 
 func (t *linkTeam) stop() {

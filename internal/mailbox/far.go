@@ -137,11 +137,11 @@ type Leg struct {
 	ID mail.ID
 }
 
-// crossLooks are the pauses between two looks at the link's receipts.
-const (
-	crossFirst = 2 * time.Millisecond
-	crossLast  = 50 * time.Millisecond
-)
+// crossPause is how long to pause between two looks at the link's receipts after
+// so long a wait: a look is cheap, and nobody is told more than an eighth late.
+func crossPause(waited time.Duration) time.Duration {
+	return min(max(waited/8, 2*time.Millisecond), 50*time.Millisecond)
+}
 
 // AwaitCrossings waits until every leg is over, or ctx ends, and returns how far
 // each has come. What can't be read now has come nowhere yet.
@@ -153,10 +153,12 @@ func (m *Mailbox) AwaitCrossings(ctx context.Context, legs []Leg) map[Leg]Crossi
 		}
 		w.left[l.To.AID].ids[l.ID] = true
 	}
-	for pause := crossFirst; ; pause = min(2*pause, crossLast) {
+	for waited := time.Duration(0); ; {
 		if w.look(); len(w.left) == 0 {
 			return w.done
 		}
+		pause := crossPause(waited)
+		waited += pause
 		select {
 		case <-ctx.Done():
 			w.look()
