@@ -283,6 +283,7 @@ func receiptVectors() object {
 		{At: at, Event: mail.EventRead, ID: exampleID, Evidence: "stdout"},
 		{At: at, Event: mail.EventRead, ID: exampleID, Part: 2, Parts: 4, Evidence: "stdout"},
 		{At: at, Event: mail.EventDone, ID: exampleID},
+		{At: at, Event: mail.EventArrived, ID: exampleID, Evidence: "lab inbox 12"},
 	} {
 		o := object{"at": "2026-05-30T14:05:00.007Z", "event": r.Event, "id": r.ID}
 		if r.Parts > 0 {
@@ -417,7 +418,15 @@ func registryVectors(t *testing.T) object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return object{"empty": empty, "file": readFile(t, mem, registry.File)}
+	file := readFile(t, mem, registry.File)
+	_, refused, err := reg.PutFar("lab", []registry.Entry{
+		{AID: "a-bob", Name: "bob@lab", Role: "reviews", Runtime: "codex", InboxPath: "/office/agents/bob@lab/inbox", Joined: at},
+		{AID: mail.FarAID(mail.NameHuman, "lab"), Name: "human@lab", InboxPath: "/office/agents/human@lab/inbox", Joined: at},
+	})
+	if err = errors.Join(err, errors.Join(refused...), reg.Save(mem)); err != nil {
+		t.Fatal(err)
+	}
+	return object{"empty": empty, "file": file, "linked": readFile(t, mem, registry.File)}
 }
 
 func readFile(t *testing.T, fsys vfs.FS, name string) string {

@@ -272,7 +272,7 @@ def receipt_line(f):
 
 def parse_receipt(line):
     f = {k: v for k, (v, _) in members(line).items()}
-    if not (f["event"] in ("surfaced", "read", "done") and valid_id(f["id"]) and TIME.fullmatch(f["at"])):
+    if not (f["event"] in ("surfaced", "read", "done", "sent", "arrived", "refused") and valid_id(f["id"]) and TIME.fullmatch(f["at"])):
         raise ValueError(line)
     return f
 
@@ -448,7 +448,9 @@ def check_rest():
         what = "conv:" + c["conversation"] if "conversation" in c else "agent:" + c["agent"]
         same("fuse", sha(what)[:16] + ".json", c["file"])
     for text in load("registry.json").values():
-        check_crc(text)
+        for a in check_crc(text)["agents"]:
+            for name in [a["name"], *a.get("aliases", [])]:  # §11: a far agent's name ends in its station, no other has one
+                same("station of " + name, name.partition("@")[2], a.get("station", ""))
 
 
 def check_crc(text):
