@@ -48,6 +48,9 @@ type engine struct {
 	bookAt    time.Time
 	scanAt    time.Time
 	alarms    []station.Alarm
+	untold    map[string][]string  // alarms that a person was not told of yet, by station
+	toldAt    map[string]time.Time // when a person was told about a station
+	newsAt    time.Time            // nobody is told before this
 	statusDue bool
 	statusAt  time.Time
 	wireWas   State
@@ -55,7 +58,7 @@ type engine struct {
 
 func newEngine(s *Station, o *office.Office, id Identity, jwt string, k Keys, w Wire) *engine {
 	return &engine{Station: s, office: o, id: id, jwt: jwt, keys: k, sents: map[string][]mail.Receipt{}, wire: w, log: s.Log.With("side", "link"), times: s.Times.withDefaults(),
-		peers: map[string]*peer{}, answers: make(chan published, 1024), cardDue: true, statusDue: true}
+		peers: map[string]*peer{}, untold: map[string][]string{}, toldAt: map[string]time.Time{}, answers: make(chan published, 1024), cardDue: true, statusDue: true}
 }
 
 func (e *engine) fs() vfs.FS     { return e.office.FS }
@@ -175,6 +178,7 @@ func (e *engine) turn(ctx context.Context) {
 		e.writeLines(p, e.mono())
 	}
 	e.flushSents()
+	e.tellPerson(ctx)
 	e.saveMark()
 	e.writeStatus()
 }

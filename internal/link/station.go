@@ -135,24 +135,6 @@ func pause(ctx context.Context, d time.Duration) {
 // line is an error as one line of text.
 func line(err error) string { return mail.Neutralise(err.Error(), false) }
 
-// alarmsMax bounds the alarms that the status shows.
-const alarmsMax = 20
-
-// alarm makes something known that must not go unnoticed: in the log, in the
-// status that post link status and post doctor show, and in the page's health.
-func (e *engine) alarm(station_, text string) {
-	e.log.Error("alarm", "station", station_, "text", text)
-	if n := len(e.alarms); n > 0 && e.alarms[n-1].Station == station_ && e.alarms[n-1].Text == text {
-		e.alarms[n-1].At = e.now()
-	} else {
-		e.alarms = append(e.alarms, station.Alarm{At: e.now(), Station: station_, Text: text})
-	}
-	if len(e.alarms) > alarmsMax {
-		e.alarms = e.alarms[len(e.alarms)-alarmsMax:]
-	}
-	e.statusDue = true
-}
-
 // statusEvery is how often the status is written at most, and statusOld how old
 // it may become.
 const (

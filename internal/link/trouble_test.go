@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
+	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/link"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
@@ -386,6 +387,12 @@ func TestForeignHands(t *testing.T) {
 	if got := strings.Join(b.alarms(), "\n"); !strings.Contains(got, "it says that it is from a") || !strings.Contains(got, "no envelope") {
 		t.Errorf("b was not told: %s", got)
 	}
+	b.until("a person is told", func() bool {
+		open, err := b.box("human").Approvals()
+		return err == nil && slices.ContainsFunc(open, func(a approval.Approval) bool {
+			return a.Subject == "The link needs a look: station c" && strings.Contains(a.Body, "it says that it is from a")
+		})
+	})
 }
 
 func read(t *testing.T, l *lab, id mail.ID) []byte {

@@ -78,6 +78,8 @@ type Options struct {
 	Delivered func(Result)
 	// Orders are what somebody wants done about debts.
 	Orders []Order
+	// News are told to a person.
+	News []News
 }
 
 // pass is the state of one pass: everything here dies with the lease.
@@ -169,7 +171,7 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	steps := []func() error{
 		func() error { return p.rounds(ctx, p.authors) },
-		p.orders, p.decisions, p.overdue, p.foldReceipts,
+		p.orders, p.news, p.decisions, p.overdue, p.foldReceipts,
 		func() error {
 			if !p.wrote {
 				return nil
