@@ -107,12 +107,14 @@ func receive(t *testing.T, w *natslink.Wire) *inbox {
 	go func() {
 		defer close(done)
 		w.Receive(ctx, func(batch []link.Parcel) {
+			var acks sync.WaitGroup
 			for _, p := range batch {
 				in.mu.Lock()
 				in.got[p.From()+": "+string(p.Data())]++
 				in.mu.Unlock()
-				p.Ack(ctx)
+				acks.Go(func() { p.Ack(ctx) })
 			}
+			acks.Wait()
 		})
 	}()
 	t.Cleanup(func() { stop(); <-done })

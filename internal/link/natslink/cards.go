@@ -47,7 +47,7 @@ func (w *Wire) PutCard(ctx context.Context, data []byte) error {
 		return w.refused(err)
 	}
 	w.dir.mu.Lock()
-	w.dir.own = bytes.Clone(data)
+	w.dir.own, w.dir.stale[w.o.Station] = bytes.Clone(data), time.Now()
 	w.dir.mu.Unlock()
 	return nil
 }

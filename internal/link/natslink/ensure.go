@@ -24,8 +24,9 @@ func (w *Wire) Ensure(ctx context.Context) (missing []string, err error) {
 		_, err := w.js.Consumer(ctx, w.o.Team.Stream(), w.o.Station)
 		return err
 	}); err != nil {
-		if err := w.makeStream(ctx, w.o.Team.Mail(w.o.Replicas, -1)); err != nil {
-			missing = append(missing, streamCommand(w.o.Team.Mail(w.o.Replicas, -1), err))
+		there := errors.Is(err, jetstream.ErrConsumerNotFound) // the stream, then
+		if err := w.makeStream(ctx, w.o.Team.Mail(w.o.Replicas)); err != nil && !there {
+			missing = append(missing, streamCommand(w.o.Team.Mail(w.o.Replicas), err))
 		}
 		if err := w.makeConsumer(ctx); err != nil {
 			missing = append(missing, w.consumerCommand(err))

@@ -13,8 +13,8 @@ import (
 
 const (
 	batchMax   = 64
-	ackTimeout = 10 * time.Second // after a hub's crash some acks are never answered
-	giveBack   = 2 * time.Second  // how long an end waits for what was fetched
+	ackTimeout = 5 * time.Second // after a hub's crash some acks are never answered
+	giveBack   = 2 * time.Second // how long an end waits for what was fetched
 )
 
 // Receive is link.Wire's. The consumer is looked up again after any error: a

@@ -105,6 +105,9 @@ func (w *Wire) Use(u User) error {
 	return w.nc.ForceReconnect()
 }
 
+// Station is whose wire it is.
+func (w *Wire) Station() string { return w.o.Station }
+
 // Changed is link.Wire's.
 func (w *Wire) Changed() <-chan struct{} { return w.changed }
 
