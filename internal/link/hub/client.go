@@ -214,7 +214,7 @@ func addrs(urls []string) []string {
 }
 
 func dial(op string, addrs []string, pin string, opts ...nats.Option) (*nats.Conn, error) {
-	opts = append(append(natslink.Dialing(pin), opts...), nats.NoReconnect(), nats.Timeout(5*time.Second), nats.DontRandomize(), nats.Name("postroom "+op))
+	opts = append(append(natslink.Dialing(pin), opts...), quiet(), nats.NoReconnect(), nats.Timeout(5*time.Second), nats.DontRandomize(), nats.Name("postroom "+op))
 	nc, err := nats.Connect(strings.Join(urls(addrs), ","), opts...)
 	if err != nil {
 		return nil, &mail.Error{Op: op, Kind: mail.KindTimeout, Addr: strings.Join(addrs, ", "), Err: errors.New(natslink.Why(err)),

@@ -16,6 +16,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -58,6 +59,9 @@ type Hub struct {
 	js     jetstream.JetStream
 	addrs  []string
 	pin    string
+
+	closing sync.Once
+	closed  error
 }
 
 // Start runs a hub until Close. It is up when Start returns.
@@ -115,7 +119,7 @@ func (h *Hub) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyIn)
 	defer cancel()
 	team := h.state.team()
-	for _, c := range []jetstream.StreamConfig{team.Mail(h.o.Replicas, h.room()), team.Directory(h.o.Replicas)} {
+	for _, c := range []jetstream.StreamConfig{team.Mail(h.o.Replicas), team.Directory(h.o.Replicas)} {
 		if err := h.stream(ctx, c); err != nil {
 			return err
 		}
@@ -135,24 +139,14 @@ func (h *Hub) prepare(ctx context.Context) error {
 	return nil
 }
 
-// room is how much mail may wait: half of what the server may use at all.
-func (h *Hub) room() int64 {
-	if c := h.engine.srv.JetStreamConfig(); c != nil && c.MaxStore > 0 {
-		return c.MaxStore / 2
-	}
-	return -1
-}
-
-// stream makes one that is missing, asking again while a cluster has no leader
-// yet. One that is there is not asked for again: the room that it was promised
-// would be counted twice, and on a disk that is fuller by now there is none.
+// stream makes one, asking again while a cluster has no leader yet.
 func (h *Hub) stream(ctx context.Context, c jetstream.StreamConfig) error {
 	for {
 		_, err := h.js.Stream(ctx, c.Name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			_, err = h.js.CreateStream(ctx, c)
 		}
-		if err == nil || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		if err == nil {
 			return nil
 		}
 		var api *jetstream.APIError
@@ -172,15 +166,18 @@ func (h *Hub) consumer(ctx context.Context, station string) error {
 	return err
 }
 
-// Close stops the server. What waits is on disk.
+// Close stops the server. What waits is on disk. It may be called again.
 func (h *Hub) Close() error {
-	if h.nc != nil {
-		h.nc.Close()
-	}
-	if h.engine != nil {
-		h.engine.stop()
-	}
-	return h.state.close()
+	h.closing.Do(func() {
+		if h.nc != nil {
+			h.nc.Close()
+		}
+		if h.engine != nil {
+			h.engine.stop()
+		}
+		h.closed = h.state.close()
+	})
+	return h.closed
 }
 
 // Addrs are the addresses that join lines say.

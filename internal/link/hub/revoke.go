@@ -23,35 +23,72 @@ func (h *Hub) Revoke(ctx context.Context, station string) error {
 // throwOut removes a station. Of one that was revoked, what it has sent and
 // nobody has fetched yet goes with it; of one that left, that is delivered.
 func (h *Hub) throwOut(ctx context.Context, station string, revoked bool) error {
+	out, err := h.strike(station, revoked)
+	if err != nil {
+		return err
+	}
+	return h.enforce(ctx, *out)
+}
+
+// leave is throwOut for the station itself, which has its answer before it is
+// disconnected.
+func (h *Hub) leave(station string) error {
+	out, err := h.strike(station, false)
+	if err != nil {
+		return err
+	}
+	time.AfterFunc(answered, func() {
+		h.state.mu.Lock()
+		defer h.state.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), readyIn)
+		defer cancel()
+		if err := h.enforce(ctx, *out); err != nil && !h.nc.IsClosed() {
+			h.o.log().Error("hub: what a station left could not be cleared; it is when the hub starts again", "station", station, "because", err)
+		}
+	})
+	return nil
+}
+
+const answered = 300 * time.Millisecond // an answer is with who asked by then
+
+// strike takes a station off the list, durably. It may be repeated.
+func (h *Hub) strike(station string, revoked bool) (*outcast, error) {
 	m, known := h.state.ledger.Stations[station]
 	if !known {
-		if slices.ContainsFunc(h.state.ledger.Revoked, func(o outcast) bool { return o.Station == station && o.Mark != "" }) {
-			return nil
+		for _, out := range slices.Backward(h.state.ledger.Revoked) {
+			if out.Station == station && out.Mark != "" { // asked again: perhaps because not all of it was done
+				return &out, h.state.save()
+			}
 		}
-		return refuse(mail.KindNotFound, "there is no station "+station, `see "post hub status"`)
+		return nil, refuse(mail.KindNotFound, "there is no station "+station, `see "post hub status"`)
 	}
 	key, err := h.state.keys.private()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now := h.o.Now().UTC()
 	mark, err := natslink.Revoke(h.state.team(), station, m.Key, now, key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out := outcast{Station: station, Key: m.Key, At: now, Mark: mark, Purge: revoked}
-	h.state.ledger.Revoked = append(h.state.ledger.Revoked, out)
+	out := &outcast{Station: station, Key: m.Key, At: now, Mark: mark, Purge: revoked}
+	h.state.ledger.Revoked = append(h.state.ledger.Revoked, *out)
 	if m.Next != "" {
 		h.state.ledger.Revoked = append(h.state.ledger.Revoked, outcast{Station: station, Key: m.Next, At: now})
 	}
 	delete(h.state.ledger.Stations, station)
-	if err := h.state.save(); err != nil {
-		return err
-	}
+	h.o.log().Info("hub: a station is out", "station", station, "revoked", revoked)
+	return out, h.state.save()
+}
+
+// enforce ends the connections of who is out, and clears up behind them.
+func (h *Hub) enforce(ctx context.Context, out outcast) error {
 	if err := h.engine.expel(h.state.ledger.revokedKeys()); err != nil {
 		return err
 	}
-	h.o.log().Info("hub: a station is out", "station", station, "revoked", revoked)
+	if h.state.ledger.Stations[out.Station] != nil {
+		return nil // another one has the name by now
+	}
 	return h.clear(ctx, out)
 }
 

@@ -175,7 +175,13 @@ func (e *engine) control() (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nats.Connect("", nats.InProcessServer(e.srv), nats.Name("postroom hub"), nats.UserJWTAndSeed(token, e.keys.Control), nats.MaxReconnects(-1))
+	return nats.Connect("", nats.InProcessServer(e.srv), nats.Name("postroom hub"), quiet(), nats.UserJWTAndSeed(token, e.keys.Control), nats.MaxReconnects(-1))
+}
+
+// quiet keeps nats.go from writing to standard error: what a connection has to say,
+// its calls return.
+func quiet() nats.Option {
+	return nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 }
 
 // adminJWT is the hub's own user's.

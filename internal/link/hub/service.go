@@ -85,7 +85,7 @@ func (h *Hub) answer(ctx context.Context, verb, who string, q question) (answer,
 	case "rotate":
 		return h.rotate(who, q)
 	case "leave":
-		return answer{}, h.throwOut(ctx, who, false)
+		return answer{}, h.leave(who)
 	}
 	switch who {
 	case "invite":

@@ -34,7 +34,7 @@ func (w *Wire) Receive(ctx context.Context, take func([]link.Parcel)) error {
 	w.hand(ctx, in, take)
 	<-done
 	in.giveBack()
-	w.nc.FlushTimeout(giveBack)
+	w.flush()
 	return ctx.Err()
 }
 

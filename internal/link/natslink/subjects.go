@@ -59,13 +59,13 @@ const (
 	unacked     = 256
 )
 
-// Mail is the configuration of the envelopes' stream. maxBytes is what the hub
-// has room for, -1 for no limit.
-func (t Team) Mail(replicas int, maxBytes int64) jetstream.StreamConfig {
+// Mail is the configuration of the envelopes' stream. It reserves no space: how
+// much there is in all is the server's to limit.
+func (t Team) Mail(replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: t.Stream(), Description: "Postroom: envelopes on their way", Subjects: []string{"post." + string(t) + ".from.>"},
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Discard: jetstream.DiscardNew,
-		DiscardNewPerSubject: true, MaxMsgsPerSubject: perPair, MaxBytes: maxBytes, MaxMsgSize: MaxEnvelope,
+		DiscardNewPerSubject: true, MaxMsgsPerSubject: perPair, MaxBytes: -1, MaxMsgSize: MaxEnvelope,
 		MaxMsgs: -1, MaxConsumers: -1, MaxAge: keep, Duplicates: dedupWindow, Replicas: max(replicas, 1),
 	}
 }

@@ -130,9 +130,16 @@ func (w *Wire) Close() error {
 	w.close()
 	w.busy.Wait()
 	w.giveBack()
-	w.nc.FlushTimeout(giveBack)
+	w.flush()
 	w.nc.Close()
 	return nil
+}
+
+// flush sees what was given back off, where there is somebody to take it.
+func (w *Wire) flush() {
+	if w.nc.IsConnected() {
+		w.nc.FlushTimeout(giveBack)
+	}
 }
 
 // down is what a call gets while nothing can be sent.
