@@ -27,13 +27,12 @@ type parting struct {
 	flying bool // on its way to the hub
 	tries  int  // how often the hub took it
 	due    time.Time
-	last   time.Time // when the hub took it
+	last   time.Time // when it went to the hub
 }
 
 // took notes that the hub has a message, and when it is sent again if no receipt
 // comes.
 func (e *engine) took(q *parting, now time.Time) {
-	q.last = now
 	q.due = now.Add(min(e.times.Resend<<min(q.tries, 8), resendMost))
 	q.tries++
 }
@@ -69,7 +68,8 @@ func (e *engine) part(x registry.Entry, id mail.ID, digest mail.Digest) {
 	if q == nil {
 		q = &parting{id: id, digest: digest, left: map[string]bool{}, seq: p.out.seqs[id]}
 		if q.seq > 0 && p.out.sent[q.seq] { // before this program began
-			e.took(q, e.mono())
+			q.last = e.mono()
+			e.took(q, q.last)
 		}
 		p.byID[id] = q
 		p.queue = append(p.queue, q)
@@ -125,7 +125,7 @@ func (e *engine) ship(p *peer) {
 		case q.flying:
 			flying++
 		case now.Before(q.due):
-		case !q.last.IsZero() && p.heardMono.Before(q.last) && now.Sub(q.last) < resendMost:
+		case q.tries > 0 && p.heardMono.Before(q.last) && now.Sub(q.last) < resendMost:
 			q.due = now.Add(e.times.Resend) // nobody was there to fetch it: the hub has it
 		case len(due) < window:
 			due = append(due, q)
@@ -204,7 +204,7 @@ func (e *engine) publish(p *peer, q *parting) {
 		e.alarm(p.Station, fmt.Sprintf("%s cannot be sent there: %s", q.id, line(err)))
 		return
 	}
-	q.flying = true
+	q.flying, q.last = true, e.mono()
 	answer := e.wire.Publish(p.Station, Mail, fmt.Sprintf("%s#%d", q.id, q.tries), data)
 	go func() { e.answers <- published{to: p.Station, id: q.id, err: <-answer} }()
 }
