@@ -197,7 +197,27 @@ func (h *hubRun) office(e *cli.Env) (*office.Office, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o, o.CheckWritable()
+	if err := o.CheckWritable(); err != nil {
+		return nil, err
+	}
+	return o, h.free(e, o)
+}
+
+// free refuses an office that is another hub's station, before there is a hub.
+func (h *hubRun) free(e *cli.Env, o *office.Office) error {
+	id, err := link.LoadIdentity(o.FS, o.Config.ID)
+	if mail.KindOf(err) == mail.KindNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pin, err := h.control(e).Pin()
+	if err == nil && pin != id.Pin {
+		err = e.Fail(mail.KindConflict, o.Dir, errors.New("this office is a station of another hub, as "+id.Station),
+			"run post link leave first, or run the hub alone: post hub --server-only")
+	}
+	return err
 }
 
 // join makes this office a station of the hub, unless it is one.
@@ -205,10 +225,6 @@ func (h *hubRun) join(ctx context.Context, e *cli.Env, o *office.Office, at *hub
 	id, err := link.LoadIdentity(o.FS, o.Config.ID)
 	if err == nil && id.Pin == at.Pin() && id.Team == string(at.Team()) && at.Knows(id.Station) {
 		return nil
-	}
-	if err == nil && id.Pin != at.Pin() {
-		return e.Fail(mail.KindConflict, o.Dir, errors.New("this office is a station of another hub, as "+id.Station),
-			"run post link leave first, or run the hub alone: post hub --server-only")
 	}
 	line, err := at.Invite(time.Minute)
 	if err != nil {

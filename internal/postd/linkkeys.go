@@ -38,7 +38,7 @@ func memberOf(o *office.Office, id link.Identity) (hub.Member, error) {
 		return m, err
 	}
 	jwt, err := link.ReadJWT(o.FS)
-	m.User = natslink.User{JWT: jwt, Seed: string(seed)}
+	m.User = natslink.UserOf(jwt, string(seed))
 	return m, err
 }
 

@@ -37,10 +37,14 @@ func runLinkRotate(ctx context.Context, e *cli.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	before := m.User.JWT
 	if m.User, err = m.Next(ctx, string(seed)); err != nil {
 		return err
 	}
-	err = e.WithLease(ctx, o, func() error {
+	err = e.WithLease(ctx, o, func() error { // there is a JWT for whichever key is here
+		if err := link.SaveIdentity(o.FS, id, m.User.JWT+"\n"+before); err != nil {
+			return err
+		}
 		if err := link.ReplaceSign(o.FS, seed); err != nil {
 			return err
 		}

@@ -30,6 +30,6 @@ func dial(id link.Identity, k link.Keys, jwt string, log *slog.Logger) (link.Wir
 	if err != nil {
 		return nil, err
 	}
-	o.User = natslink.User{JWT: jwt, Seed: string(seed)}
+	o.User = natslink.UserOf(jwt, string(seed))
 	return natslink.Open(o)
 }

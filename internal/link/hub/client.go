@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 
 	"github.com/postroom/postroom/internal/link/natslink"
 	"github.com/postroom/postroom/internal/mail"
@@ -149,6 +148,23 @@ func (c Control) Status(ctx context.Context) (*Status, error) {
 	return a.Status, err
 }
 
+// Pin is the key of the hub in the directory, "" if there is none yet.
+func (c Control) Pin() (string, error) {
+	if c.exists("pin") != nil {
+		return "", nil
+	}
+	fsys, err := vfs.OpenReal(c.Dir)
+	if err != nil {
+		return "", err
+	}
+	defer fsys.Close()
+	k, err := readKeys(fsys, c.Now())
+	if err != nil {
+		return "", err
+	}
+	return k.pin()
+}
+
 func (c Control) exists(verb string) error {
 	if _, err := os.Stat(filepath.Join(c.Dir, keysFile)); err != nil {
 		return &mail.Error{Op: "hub " + verb, Kind: mail.KindNotFound, Addr: c.Dir, Err: errors.New("there is no hub"), Hint: `run "post hub", or give its directory with --dir`}
@@ -247,8 +263,7 @@ func ask(ctx context.Context, nc *nats.Conn, op, subject string, q question) (an
 
 // checkJWT refuses a JWT that is for another key than ours.
 func checkJWT(token, key string) error {
-	claims, err := decodeUser(token)
-	if err != nil || claims != key || !nkeys.IsValidPublicUserKey(key) {
+	if natslink.KeyOf(token) != key {
 		return &mail.Error{Op: "join", Kind: mail.KindInvalid, Addr: "the hub", Err: errors.New("answered with a JWT that is not ours"), Hint: "ask who runs the hub"}
 	}
 	return nil

@@ -184,11 +184,3 @@ func (k *keys) user(roleSeed, name, key string) (string, error) {
 	claims.SetScoped(true)
 	return claims.Encode(signer)
 }
-
-func decodeUser(token string) (key string, err error) {
-	claims, err := jwt.DecodeUserClaims(token)
-	if err != nil {
-		return "", err
-	}
-	return claims.Subject, nil
-}

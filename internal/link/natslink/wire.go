@@ -42,13 +42,6 @@ type Options struct {
 	Log      *slog.Logger // nil: none
 }
 
-// User is what a station shows the hub: the JWT that it got when it joined, and
-// its own key.
-type User struct {
-	JWT  string
-	Seed string // an nkey seed, SU…
-}
-
 // Wire is a link.Wire.
 type Wire struct {
 	o       Options
