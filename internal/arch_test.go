@@ -48,7 +48,7 @@ func layers() map[string]layer {
 		"identity":          {"mail vfs config registry", "who and where; it touches no mail", false, false},
 		"presence":          {"mail vfs", "what a session said of itself; a hint, no mail", false, false},
 		"mailbox":           {"mail policy vfs spool registry journal approval debt config office", "the front door never imports the router: they meet on disk", false, false},
-		"router":            {"mail policy vfs spool registry transcript journal approval debt config office", "routing knows neither its callers nor its notifiers", false, false},
+		"router":            {"mail plain policy vfs spool registry transcript journal approval debt config office", "routing knows neither its callers nor its notifiers", false, false},
 		"notify":            {"mail vfs presence", "a notifier gets a pointer, never a mailbox", false, false},
 		"notify/notifytest": {"mail vfs notify", "the contract suite", false, true},
 		"notify/remote":     {"mail notify", "adapters that need net/http", true, false},

@@ -5,12 +5,14 @@ package main
 import (
 	"context"
 	"os"
+	"runtime"
 
 	"github.com/postroom/postroom/internal/cli"
 	"github.com/postroom/postroom/internal/postd"
 )
 
 func main() {
+	runtime.MemProfileRate = 0 // what the hub links turns it on, and nobody reads it
 	os.Exit(cli.Main(context.Background(), cli.SystemEnv(version), postd.Commands(), os.Args[1:]))
 }
 

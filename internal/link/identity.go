@@ -48,8 +48,7 @@ func LoadIdentity(fsys vfs.FS, office string) (Identity, error) {
 	var id Identity
 	data, _, err := spool.ReadFile(fsys, station.Dir+"/"+identityFile, 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		return id, &mail.Error{Op: "read link", Kind: mail.KindNotFound, Addr: "link",
-			Err: errors.New("this office is not linked to any other"), Hint: "start a hub with post hub, or join one: post link join"}
+		return id, notLinked()
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &id)
@@ -66,6 +65,20 @@ func LoadIdentity(fsys vfs.FS, office string) (Identity, error) {
 			Hint: "join as a station of its own: post link leave --forget, post link join"}
 	}
 	return id, nil
+}
+
+func notLinked() error {
+	return &mail.Error{Op: "read link", Kind: mail.KindNotFound, Addr: "link",
+		Err: errors.New("this office is not linked to any other"), Hint: "start a hub with post hub, or join one: post link join"}
+}
+
+// CheckLinked is one look for who waits for a link: KindNotFound, as LoadIdentity
+// says it.
+func CheckLinked(fsys vfs.FS) error {
+	if _, err := fsys.Lstat(station.Dir + "/" + identityFile); errors.Is(err, fs.ErrNotExist) {
+		return notLinked()
+	}
+	return nil
 }
 
 // SaveIdentity writes it, with what the hub issued (jwt, "" in ModeNATS) beside

@@ -34,7 +34,7 @@ func (o *Office) Authors(reg *registry.Registry) []Author {
 }
 
 func (o *Office) call(reg *registry.Registry) roll {
-	r := roll{book: reg}
+	r := roll{book: reg, authors: make([]Author, 0, reg.Len())}
 	for e := range reg.All() {
 		if a, err := o.Author(e); err == nil && a.Box.Shared {
 			r.authors = append(r.authors, a)

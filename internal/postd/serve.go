@@ -99,7 +99,7 @@ func runServe(ctx context.Context, e *cli.Env, listen string, out outside, log *
 	page := web.New(web.Options{Env: e, Dir: o.Dir, Log: log})
 	defer page.Close()
 	s := serve.Server{Dir: o.Dir, Sys: e.System, Table: table, Alive: e.Runs, Speaks: e.Speaks, Program: e.FindPost(), Log: log,
-		Listen: listen, StateDir: e.User().Dir, Sides: append(sides(e, o, log), keeper, newStation(e, o.Dir, log)), Nudges: nudges,
+		Listen: listen, StateDir: e.User().Dir, Sides: append(sides(e, o, log), keeper, newStation(e, o, log)), Nudges: nudges,
 		Page: page.Handler(), Outside: outer,
 		Ready: func(addr string) { sayServing(e, o, addr) }}
 	return s.Run(ctx)

@@ -11,9 +11,14 @@ import (
 
 // newStation is the link of an office, for who serves it. It waits until the
 // office is linked.
-func newStation(e *cli.Env, dir string, log *slog.Logger) *link.Station {
+func newStation(e *cli.Env, o *office.Office, log *slog.Logger) *link.Station {
 	return &link.Station{
-		Open: func() (*office.Office, error) { return office.Open(dir, e.System) },
+		Open: func() (*office.Office, error) {
+			if err := link.CheckLinked(o.FS); err != nil {
+				return nil, err // asked every second: an office of its own only if there is a link
+			}
+			return office.Open(o.Dir, e.System)
+		},
 		Dial: func(id link.Identity, k link.Keys, jwt string) (link.Wire, error) { return dial(id, k, jwt, log) },
 		Log:  log, Start: started(e),
 	}

@@ -74,7 +74,9 @@ func (p *pass) chooseAuthors() []office.Author {
 	}
 	list = append(list, p.officeAuthors()...)
 	if p.opt.All {
-		for _, a := range p.o.Authors(p.reg) {
+		all := p.o.Authors(p.reg)
+		list = slices.Grow(list, len(all))
+		for _, a := range all {
 			if a.AID != p.opt.Own {
 				list = append(list, a)
 			}

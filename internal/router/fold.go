@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/plain"
 	"github.com/postroom/postroom/internal/spool"
 )
 
@@ -149,10 +151,26 @@ func readAt(b spool.Box, offset, n int64) ([]byte, error) {
 }
 
 func (p *pass) loadFolded(aid string) folded {
-	var f folded
 	data, _, err := spool.ReadFile(p.o.FS, foldedDir+"/"+aid+".json", 4096)
-	if err == nil && json.Unmarshal(data, &f) != nil {
-		f = folded{} // torn: fold again, the journal tolerates repeats
+	if err != nil {
+		return folded{}
+	}
+	return foldedOf(data)
+}
+
+func foldedOf(data []byte) (f folded) {
+	c := plain.Cutter{Rest: strings.TrimSuffix(string(data), "\n")}
+	c.Must(`{"inode":`)
+	f.Inode = c.Number()
+	c.Must(`,"offset":`)
+	f.Offset = int64(c.Number())
+	c.Must("}")
+	if !c.Bad && c.Rest == "" {
+		return f
+	}
+	f = folded{}
+	if json.Unmarshal(data, &f) != nil {
+		return folded{} // torn: fold again, the journal tolerates repeats
 	}
 	return f
 }

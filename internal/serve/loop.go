@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	"github.com/postroom/postroom/internal/dispatch"
@@ -32,7 +31,8 @@ type run struct {
 	said     string // the error that was logged last
 	saidAt   time.Time
 	told     map[mail.ID]bool // deferrals that were logged
-	worked   bool             // since memory was last given back
+	worked   bool             // since the heap was last given back
+	calm     bool             // rest is not done; the next look goes on with it
 }
 
 // loop routes until ctx ends. ready is called after the first pass.
@@ -107,6 +107,9 @@ func (r *run) look() {
 	}
 	if r.waiting > 0 || time.Since(r.lastFull) >= every {
 		r.todo.all = true
+	}
+	if r.calm && r.todo.empty() {
+		r.calm = r.rest()
 	}
 }
 
@@ -212,10 +215,8 @@ func (r *run) after(ctx context.Context, opt router.Options, rep router.Report, 
 	switch {
 	case len(rep.Results) > 0:
 		r.worked = true
-	case r.worked && opt.All:
-		r.worked = false
-		debug.FreeOSMemory() // a burst is over: back to an idle router's size
-		releaseProgram()
+	case opt.All:
+		r.calm = r.rest()
 	}
 }
 

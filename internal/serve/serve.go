@@ -124,7 +124,7 @@ func (s *Server) start(o *office.Office) (*run, error) {
 		r.watch.close()
 		return nil, err
 	}
-	r.watch.look(&r.todo) // events come from here on, before the first pass looks
+	r.watch.lookAll(&r.todo) // events come from here on, before the first pass looks
 	return r, nil
 }
 

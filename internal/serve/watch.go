@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/fsnotify/fsnotify"
 
@@ -17,7 +16,7 @@ import (
 )
 
 // place is a directory, or a file, whose change means that a pass has something to
-// do.
+// do. There are two for each agent, so they are small and lie side by side.
 type place struct {
 	fsys vfs.FS
 	name string // within fsys
@@ -33,7 +32,7 @@ type place struct {
 // what happens within one tick of the file system's clock, which the full pass
 // catches.
 type state struct {
-	mtime time.Time
+	mtime int64 // Unix, ns
 	size  int64
 	inode uint64
 }
@@ -48,7 +47,7 @@ func stateOf(fsys vfs.FS, name string) (state, bool) {
 
 func stateFrom(fi fs.FileInfo) state {
 	_, ino, _ := vfs.Inode(fi)
-	return state{fi.ModTime(), fi.Size(), ino}
+	return state{fi.ModTime().UnixNano(), fi.Size(), ino}
 }
 
 // watch knows every place and asks the system for events of them. Without events
@@ -56,26 +55,26 @@ func stateFrom(fi fs.FileInfo) state {
 type watch struct {
 	log    *slog.Logger
 	w      *fsnotify.Watcher // nil: the system has none
-	places map[string]*place // by absolute path
-	order  []string          // of the looks
-	at     int               // in order
+	places []place
+	byPath map[string]int // in places, by absolute path: those that events may come of
+	at     int            // in places: where the next look begins
 	warned bool
 }
 
 // perLook bounds what one look costs: in a large office it takes a few to see
 // every place, which events and the full pass make good.
-const perLook = 512
+const perLook = 256
 
 func newWatch(log *slog.Logger, events bool) *watch {
 	if !events {
-		return &watch{log: log, places: map[string]*place{}}
+		return &watch{log: log}
 	}
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		log.Warn("no file events; mail is found by looking", "error", err.Error())
 		w = nil
 	}
-	return &watch{log: log, w: w, places: map[string]*place{}}
+	return &watch{log: log, w: w}
 }
 
 func (w *watch) close() {
@@ -98,58 +97,64 @@ func (w *watch) errors() chan error {
 	return w.w.Errors
 }
 
-// set makes places the ones that are watched.
+// set makes places the ones that are watched. What is known of one stays known.
 func (w *watch) set(places []place) {
-	keep := make(map[string]bool, len(places))
-	for _, p := range places {
-		path := p.fsys.Path(p.name)
-		keep[path] = true
-		if known, ok := w.places[path]; ok {
-			known.fsys, known.tag = p.fsys, p.tag
-			continue
-		}
-		w.places[path] = &p
+	known := make(map[string]*place, len(w.places))
+	for i := range w.places {
+		p := &w.places[i]
+		known[p.fsys.Path(p.name)] = p
 	}
-	w.order = w.order[:0]
-	for path, p := range w.places {
-		if keep[path] {
-			w.order = append(w.order, path)
-			continue
+	byPath := make(map[string]int, len(places))
+	for i := range places {
+		p := &places[i]
+		path := p.fsys.Path(p.name)
+		if old, ok := known[path]; ok {
+			p.seen, p.node = old.seen, old.node
+			delete(known, path)
 		}
+		if !p.still {
+			byPath[path] = i
+		}
+	}
+	for path, p := range known {
 		if w.w != nil && p.node != 0 {
 			w.w.Remove(path)
 		}
-		delete(w.places, path)
 	}
-	w.at = 0
-	for path, p := range w.places { // asked for at once, whatever the look's turn is
-		if p.node == 0 {
-			w.ask(path, p)
+	w.places, w.byPath, w.at = places, byPath, 0
+	for path, i := range byPath { // asked for at once, whatever the look's turn is
+		if w.places[i].node == 0 {
+			w.ask(path, &w.places[i])
 		}
 	}
 }
 
 // look notes in t which places changed since they were looked at last, and asks
 // for events of those that were replaced.
-func (w *watch) look(t *todo) {
-	for range min(perLook, len(w.order)) {
-		path := w.order[w.at%len(w.order)]
-		w.at = (w.at + 1) % len(w.order)
-		p := w.places[path]
+func (w *watch) look(t *todo) { w.lookAt(perLook, t) }
+
+// lookAll is look at every place, before a pass over all: what it finds is no news
+// to the looks after it.
+func (w *watch) lookAll(t *todo) { w.lookAt(len(w.places), t) }
+
+func (w *watch) lookAt(n int, t *todo) {
+	for range min(n, len(w.places)) {
+		p := &w.places[w.at%len(w.places)]
+		w.at = (w.at + 1) % len(w.places)
 		now, _ := stateOf(p.fsys, p.name)
 		if now != p.seen {
 			p.seen = now
 			t.add(p.tag)
 		}
-		if p.node != now.inode {
-			w.ask(path, p)
+		if p.node != now.inode && !p.still {
+			w.ask(p.fsys.Path(p.name), p)
 		}
 	}
 }
 
 // ask asks the system for events of what stands at the path now.
 func (w *watch) ask(path string, p *place) {
-	if w.w == nil || p.still {
+	if w.w == nil {
 		return
 	}
 	if p.node != 0 {
@@ -174,15 +179,16 @@ func (w *watch) note(ev fsnotify.Event, t *todo) {
 	if !ev.Has(fsnotify.Create) && !ev.Has(fsnotify.Write) || spool.Hidden(name) || !strings.HasSuffix(name, ".json") {
 		return
 	}
-	if p, ok := w.places[filepath.Dir(ev.Name)]; ok {
-		t.add(p.tag)
+	if i, ok := w.byPath[filepath.Dir(ev.Name)]; ok {
+		t.add(w.places[i].tag)
 	}
 }
 
 // placesOf lists the places of an office: every outbox, every owner's receipts,
 // people's decisions.
 func placesOf(o *office.Office, reg *registry.Registry) []place {
-	list := []place{{fsys: o.FS, name: office.ApprovalsDir + "/.done"}}
+	list := make([]place, 0, 3+2*reg.Len())
+	list = append(list, place{fsys: o.FS, name: office.ApprovalsDir + "/.done"})
 	add := func(a office.Author) {
 		list = append(list, place{fsys: a.Box.FS, name: a.Box.Path(spool.Outbox), tag: a.Tag()})
 		if a.AID != "" {

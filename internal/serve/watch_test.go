@@ -47,13 +47,13 @@ func TestLookSeesAll(t *testing.T) {
 		t.Fatalf("nothing changed: %+v", td)
 	}
 	clock.Advance(1e9)
-	if err := mem.Mkdir("d0777/new", 0o700); err != nil {
+	if err := mem.Mkdir("d0555/new", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for range rounds {
 		w.look(&td)
 	}
-	if td.all || len(td.tags) != 1 || !td.tags["d0777"] {
+	if td.all || len(td.tags) != 1 || !td.tags["d0555"] {
 		t.Fatalf("%+v", td)
 	}
 }
@@ -81,5 +81,33 @@ func TestNote(t *testing.T) {
 		if td.empty() == c.want || c.want && !td.tags["d0001"] {
 			t.Errorf("%s %s: %+v", c.op, c.name, td)
 		}
+	}
+}
+
+// TestLookAllIsNoNews: what was there at the start is no news to the looks after
+// it, nor when the address book is read again; what came meanwhile is.
+func TestLookAllIsNoNews(t *testing.T) {
+	t.Parallel()
+	const n = perLook + 10
+	w, mem, clock := manyPlaces(t, n)
+	var td todo
+	w.lookAll(&td)
+	if !td.all {
+		t.Fatal("nothing seen at first")
+	}
+	list := append([]place{{fsys: mem, name: "new", tag: "new"}}, w.places...)
+	for i := range list {
+		list[i].seen = state{}
+	}
+	td = todo{}
+	w.set(list)
+	clock.Advance(1e9)
+	if err := mem.Mkdir("new", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.look(&td)
+	w.look(&td)
+	if td.all || len(td.tags) != 1 || !td.tags["new"] {
+		t.Fatalf("%+v", td)
 	}
 }

@@ -64,7 +64,7 @@ func (b Box) Waiting(boot func() string, write func() bool) ([]string, error) {
 // listingHead says which state of a directory a listing is of. It is not sure
 // where stamps are missing or too coarse: then a change could go unseen.
 func listingHead(fi fs.FileInfo, boot string) (head string, sure bool) {
-	sys, ok := fi.Sys().(vfs.Sys)
+	sys, ok := vfs.SysOf(fi)
 	if !ok || boot == "" || !fi.IsDir() || sys.Changed.Nanosecond() == 0 {
 		return "", false
 	}
@@ -124,7 +124,7 @@ func (b Box) unchanged(head, boot string, now time.Time) bool {
 		return false
 	}
 	again, _ := listingHead(fi, boot)
-	sys, _ := fi.Sys().(vfs.Sys)
+	sys, _ := vfs.SysOf(fi)
 	return again == head && now.Sub(sys.Changed) >= settled
 }
 

@@ -51,7 +51,7 @@ func fileStateOf(fsys vfs.FS, name string) (fileState, bool) {
 	if err != nil {
 		return fileState{}, false
 	}
-	sys, ok := fi.Sys().(vfs.Sys)
+	sys, ok := vfs.SysOf(fi)
 	if !ok || sys.Changed.IsZero() {
 		return fileState{}, false
 	}

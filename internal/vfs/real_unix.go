@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -91,12 +92,12 @@ func (r *Real) openFD(name string, flag int, perm fs.FileMode) (int, error) {
 
 // openAt opens name in one call if it can.
 func (r *Real) openAt(name string, flag int, perm uint32) (int, error) {
-	dirs, base, err := split(name)
+	dir, base, err := parent(name)
 	if err != nil {
 		return -1, err
 	}
-	if len(dirs) > 0 && !r.walk.Load() {
-		if d := r.held.get(path.Dir(name)); d != nil {
+	if dir != "." && !r.walk.Load() {
+		if d := r.held.get(dir); d != nil {
 			defer r.held.put(d)
 			return openat(d.fd, base, flag, perm)
 		}
@@ -106,7 +107,7 @@ func (r *Real) openAt(name string, flag int, perm uint32) (int, error) {
 		}
 		r.walk.Store(err == unix.ENOSYS)
 	}
-	at, err := r.findIn(dirs, base)
+	at, err := r.findIn(dir, base)
 	if err != nil {
 		return -1, err
 	}
@@ -185,7 +186,7 @@ func (r *Real) both(oldname, newname string, do func(from, to entry) error) erro
 	}
 	defer r.release(from)
 	if dir, base := path.Split(newname); dir == oldname[:len(oldname)-len(from.base)] {
-		if _, _, err := split(newname); err != nil {
+		if _, _, err := parent(newname); err != nil {
 			return err
 		}
 		return do(from, entry{dir: from.dir, base: base})
@@ -257,30 +258,30 @@ type entry struct {
 
 // find opens the directory that holds name.
 func (r *Real) find(name string) (entry, error) {
-	dirs, base, err := split(name)
-	if err != nil {
-		return entry{}, err
+	dir, base, err := parent(name)
+	if err != nil || dir == "." {
+		return entry{dir: r.fd, base: base}, err
 	}
-	if len(dirs) > 0 {
-		if d := r.held.get(path.Dir(name)); d != nil {
-			return entry{d.fd, base, d}, nil
-		}
+	if d := r.held.get(dir); d != nil {
+		return entry{d.fd, base, d}, nil
 	}
-	if len(dirs) > 1 && !r.walk.Load() {
-		dir := path.Dir(name)
+	if strings.Contains(dir, "/") && !r.walk.Load() {
 		fd, err, ok := openBeneath(r.fd, dir, openDir, 0)
 		if ok && err == nil {
 			return entry{fd, base, r.held.keep(dir, fd)}, nil
 		}
 		r.walk.Store(err == unix.ENOSYS)
 	}
-	return r.findIn(dirs, base) // its errors are the precise ones
+	return r.findIn(dir, base) // its errors are the precise ones
 }
 
-// findIn opens the directories one after the other.
-func (r *Real) findIn(dirs []string, base string) (entry, error) {
+// findIn opens the directories down to dir one after the other.
+func (r *Real) findIn(dir, base string) (entry, error) {
 	at := entry{dir: r.fd, base: base}
-	for _, d := range dirs {
+	if dir == "." {
+		return at, nil
+	}
+	for d := range strings.SplitSeq(dir, "/") {
 		next, err := openat(at.dir, d, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 		r.release(at)
 		if err != nil {

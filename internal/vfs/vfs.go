@@ -72,15 +72,15 @@ type File interface {
 // Inode returns a file's device and inode; ok is false on Windows, whose
 // FileInfo carries none.
 func Inode(fi fs.FileInfo) (dev, ino uint64, ok bool) {
-	s, ok := fi.Sys().(Sys)
+	s, ok := SysOf(fi)
 	return s.Dev, s.Ino, ok
 }
 
 // SameFile reports whether a and b, from any call of one FS or its files, are
 // of one file. Not os.SameFile, which knows only its own.
 func SameFile(a, b fs.FileInfo) bool {
-	s, ok := a.Sys().(Sys)
-	t, okToo := b.Sys().(Sys)
+	s, ok := SysOf(a)
+	t, okToo := SysOf(b)
 	if ok && okToo {
 		return s.Dev == t.Dev && s.Ino == t.Ino
 	}
@@ -98,10 +98,19 @@ type Sys struct {
 	Owner int
 }
 
+// SysOf is fi.Sys() without a copy on the heap; ok is false on Windows.
+func SysOf(fi fs.FileInfo) (s Sys, ok bool) {
+	if i, ours := fi.(info); ours {
+		return i.sys, true
+	}
+	s, ok = fi.Sys().(Sys)
+	return s, ok
+}
+
 // Others reports whether a file belongs to another user; false where nobody
 // can tell (Windows).
 func Others(fi fs.FileInfo) bool {
-	s, ok := fi.Sys().(Sys)
+	s, ok := SysOf(fi)
 	return ok && s.Owner >= 0 && s.Owner != os.Geteuid()
 }
 
@@ -120,6 +129,17 @@ func (i info) Mode() fs.FileMode  { return i.mode }
 func (i info) ModTime() time.Time { return i.mtime }
 func (i info) IsDir() bool        { return i.mode.IsDir() }
 func (i info) Sys() any           { return i.sys }
+
+// parent is split for who needs the directory only as one name: "." is the root.
+func parent(name string) (dir, base string, err error) {
+	if _, err := filepath.Localize(name); err != nil {
+		return "", "", fs.ErrInvalid
+	}
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		return name[:i], name[i+1:], nil
+	}
+	return ".", name, nil
+}
 
 // split checks name and cuts it into the directories on the way and the last
 // component, which is "." for the root itself.
