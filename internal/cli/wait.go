@@ -80,10 +80,14 @@ func (x *waiter) match(d *desk) (m mailbox.Match, err error) {
 	if x.replyTo != "" {
 		m.ReplyTo, err = d.Find(x.replyTo)
 	}
-	if x.from != "" && x.from != "human" && x.from != "postroom" {
-		_, err = findAgent(d.Registry, d.e.name, x.from)
-	}
 	m.From = x.from
+	if x.from != "" && x.from != "human" && x.from != "postroom" {
+		r, ferr := findAgent(d.Registry, d.e.name, x.from)
+		if ferr != nil {
+			return m, ferr
+		}
+		m.From = r.Name
+	}
 	return m, err
 }
 

@@ -43,9 +43,11 @@ func (c *call) waitForMail() (*reply, error) {
 		}
 	}
 	if from := match.From; from != "" && from != mail.NameHuman && from != mail.NamePostroom {
-		if _, err := c.desk.Agent(from); err != nil {
+		a, err := c.desk.Agent(from)
+		if err != nil {
 			return nil, err
 		}
+		match.From = a.Name
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, time.Duration(seconds)*time.Second)
 	defer cancel()

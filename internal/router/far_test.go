@@ -3,11 +3,14 @@ package router_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/journal"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/officetest"
+	"github.com/postroom/postroom/internal/policy"
 	"github.com/postroom/postroom/internal/spool"
 )
 
@@ -141,4 +144,143 @@ func TestFarFutureID(t *testing.T) {
 	if items, err := d.Box("coder").List(true); err != nil || len(items) != 1 || items[0].ID != m.ID {
 		t.Fatalf("%+v %v", items, err)
 	}
+}
+
+// A far message that is held goes on, under its id, when a person lets it.
+func TestFarHeldAndReleased(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder")
+	d.Far("us", "lab", "bob")
+	m := d.FarMail("bob@lab", &mail.Message{To: "coder", Act: mail.Request, Subject: "Again", Body: "Again?", Hops: 13, InReplyTo: "2026-05-30T14-00-00-000Z-0000-0123abcd"})
+	d.Pass()
+	asked, err := approval.Open(d.Office().FS)
+	if err != nil || len(asked) != 1 || asked[0].Kind != policy.Release || asked[0].Asker != "bob@lab" {
+		t.Fatalf("%+v %v", asked, err)
+	}
+	if items, _ := d.Box("coder").List(true); len(items) != 1 || items[0].From != "postroom" {
+		t.Fatalf("%+v", items)
+	}
+	if err := approval.Decide(d.Office().FS, asked[0].ID, approval.Decision{By: "human", At: d.Clock.Now(), Choice: "deliver"}); err != nil {
+		t.Fatal(err)
+	}
+	d.Pass()
+	if where, err := d.Box("coder").Author.Box.Where(m.ID); err != nil || where != spool.Waiting {
+		t.Fatal(where, err)
+	}
+	settled(t, d)
+}
+
+// A far agent asks our person; the answer goes to it, as from human.
+func TestFarQuestion(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder")
+	d.Far("us", "lab", "bob")
+	m := d.FarMail("bob@lab", &mail.Message{To: "human", Act: mail.Query, Subject: "May I?", Body: "May I?"})
+	d.Pass()
+	asked, err := approval.Open(d.Office().FS)
+	if err != nil || len(asked) != 1 || asked[0].Kind != policy.Question {
+		t.Fatalf("%+v %v", asked, err)
+	}
+	if err := approval.Decide(d.Office().FS, asked[0].ID, approval.Decision{By: "human", At: d.Clock.Now(), Text: "Yes."}); err != nil {
+		t.Fatal(err)
+	}
+	d.Pass()
+	items, err := d.Box("bob@lab").List(true)
+	if err != nil || len(items) != 1 || items[0].From != "human" {
+		t.Fatalf("%+v %v", items, err)
+	}
+	if answer, err := d.Box("bob@lab").Open(items[0].ID); err != nil || answer.InReplyTo != m.ID {
+		t.Fatalf("%+v %v", answer, err)
+	}
+	settled(t, d)
+}
+
+// A debt across stations: owed by ours, settled by our answer; and the other way.
+func TestFarDebts(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder")
+	d.Far("us", "lab", "bob")
+	theirs := d.FarMail("bob@lab", &mail.Message{To: "coder", Act: mail.Request, Subject: "Review", Body: "Please."})
+	ours := d.Send("coder", mailbox.Draft{To: []string{"bob"}, Act: mail.Query, Subject: "When?", Body: "When?"})
+	if ours.To != "bob@lab" || ours.Station != "us" {
+		t.Fatalf("stamped to %q at %q", ours.To, ours.Station)
+	}
+	d.Pass()
+	owed, err := d.Box("coder").Owed("")
+	if err != nil || len(owed) != 2 {
+		t.Fatalf("%+v %v", owed, err)
+	}
+	reply, err := d.Box("coder").ReplyDraft(theirs.ID)
+	if err != nil || len(reply.To) != 1 || reply.To[0] != "bob@lab" {
+		t.Fatalf("%+v %v", reply, err)
+	}
+	reply.Act, reply.Body = mail.Done, "Done."
+	d.Send("coder", reply)
+	d.FarMail("bob@lab", &mail.Message{To: "coder", Act: mail.Inform, Subject: "Re: When?", Body: "Now.", InReplyTo: ours.ID, Hops: 1})
+	d.Pass()
+	if owed, err := d.Box("coder").Owed(""); err != nil || len(owed) != 0 {
+		t.Fatalf("%+v %v", owed, err)
+	}
+	settled(t, d)
+}
+
+// An overdue far debtor is reminded through its mailbox here.
+func TestFarOverdue(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder")
+	d.Far("us", "lab", "bob")
+	d.Send("coder", mailbox.Draft{To: []string{"bob@lab"}, Act: mail.Request, Subject: "Look", Body: "Please."})
+	d.Pass()
+	d.Clock.Advance(2 * time.Hour)
+	d.Pass()
+	items, err := d.Box("bob@lab").List(true)
+	if err != nil || len(items) != 2 || items[1].From != "postroom" || !strings.HasPrefix(items[1].Subject, "You owe") && items[1].Act != string(mail.Inform) {
+		t.Fatalf("%+v %v", items, err)
+	}
+	settled(t, d)
+}
+
+// What another office says is terminal, and what it cannot tell anybody here is
+// put before a person.
+func TestFarOffice(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder")
+	d.Far("us", "lab", "bob")
+	m := d.FarMail("postroom@lab", &mail.Message{To: "coder", Act: mail.Inform, Subject: "Not delivered: x", Body: "No."})
+	d.FarMail("postroom@lab", &mail.Message{To: "gone", Act: mail.Inform, Subject: "Not delivered: y", Body: "No."})
+	d.Pass()
+	if items, err := d.Box("coder").List(true); err != nil || len(items) != 1 || items[0].From != "postroom@lab" || items[0].Obliges {
+		t.Fatalf("%+v %v", items, err)
+	}
+	if _, err := d.Box("coder").Send(mailbox.Draft{To: []string{"bob@lab"}, InReplyTo: m.ID, Body: "But…"}); mail.KindOf(err) != mail.KindTerminal {
+		t.Fatalf("a reply to an office: %v", err)
+	}
+	asked, err := approval.Open(d.Office().FS)
+	if err != nil || len(asked) != 1 || asked[0].Kind != policy.Notice || !strings.Contains(asked[0].Why, "postroom@lab could not tell") {
+		t.Fatalf("%+v %v", asked, err)
+	}
+	if items, err := d.Box("postroom@lab").List(false); err != nil || len(items) != 0 {
+		t.Fatalf("somebody wrote to an office: %+v %v", items, err)
+	}
+	settled(t, d)
+}
+
+// A far author's message to nobody of this office bounces to it, once, and to no
+// third station.
+func TestFarBounce(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder")
+	d.Far("us", "lab", "bob")
+	d.Far("us", "zoo", "eve")
+	d.FarMail("bob@lab", &mail.Message{To: "eve@zoo", Act: mail.Request, Subject: "Pass it on", Body: "Please."})
+	d.Pass()
+	d.Pass()
+	if items, err := d.Box("eve@zoo").List(false); err != nil || len(items) != 0 {
+		t.Fatalf("relayed: %+v %v", items, err)
+	}
+	items, err := d.Box("bob@lab").List(true)
+	if err != nil || len(items) != 1 || items[0].From != "postroom" {
+		t.Fatalf("%+v %v", items, err)
+	}
+	settled(t, d)
 }
