@@ -1,6 +1,7 @@
 package link
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,7 +100,8 @@ type peer struct {
 	heardMono time.Time
 	sent      []uint64 // numbers that the hub took and the ledger does not know yet
 	linesAt   time.Time
-	unsynced  bool // its agents are not in the address book yet
+	unsynced  bool   // its agents are not in the address book yet
+	card      []byte // as it was taken last
 }
 
 // loadPeers reads all that is on disk about far stations.
@@ -177,6 +179,9 @@ func (e *engine) seeCard(name string, c Card) error {
 		}
 		return nil
 	}
+	if p != nil && bytes.Equal(c.Data, p.card) && p.Offered == "" && !p.Revoked && !p.At.IsZero() {
+		return nil // the same as the last time, and there may be thousands
+	}
 	about, err := readCard(c.Data, e.id.Team, name)
 	if err != nil {
 		return err
@@ -205,6 +210,7 @@ func (e *engine) seeCard(name string, c Card) error {
 		now.Former = now.Former[max(0, len(now.Former)-rotationsKept):]
 		now.Key = about.Key
 	}
+	p.card = c.Data
 	if !about.At.After(p.At) && now.Key == p.Key && now.Revoked == p.Revoked {
 		return nil
 	}
@@ -215,6 +221,7 @@ func (e *engine) seeCard(name string, c Card) error {
 		return nil
 	}
 	if err := writePeer(e.fs(), now); err != nil {
+		p.card = nil
 		return err
 	}
 	p.pinned, p.unsynced, e.statusDue = now, true, true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -21,17 +22,24 @@ const (
 	askTimeout = 10 * time.Second
 	asksAtOnce = 32
 	settles    = time.Second     // by then a card that was announced is stored
-	allAgain   = 5 * time.Minute // what a lost announcement hides is seen by then
 	healAfter  = 5 * time.Second // between two times of publishing one's own card again
+	allAgain   = 5 * time.Minute // what a lost announcement hides is seen by then; later in a large team
+	// perCard keeps what a team asks of its hub in proportion to the team: every
+	// station that reads all is the square of it.
+	perCard = time.Second
+	// spread is the time for each card over which the stations of a hub that came
+	// back ask for all of them again.
+	spread = 50 * time.Millisecond
 )
 
-// directory is what is known of the cards: which of them have changed since they
-// were read is known by their announcement.
+// directory is what is known of the cards. An announcement brings the card
+// itself; what may have been missed is asked for.
 type directory struct {
 	mu      sync.Mutex
 	cards   map[string]link.Card
-	stale   map[string]time.Time // when it was announced
-	allAt   time.Time            // when all were read
+	told    map[string]time.Time // when it was announced
+	due     map[string]bool      // to be read
+	allAt   time.Time            // when all have to be read again
 	own     []byte               // as it was put last
 	healing time.Time
 }
@@ -47,24 +55,30 @@ func (w *Wire) PutCard(ctx context.Context, data []byte) error {
 		return w.refused(err)
 	}
 	w.dir.mu.Lock()
-	w.dir.own, w.dir.stale[w.o.Station] = bytes.Clone(data), time.Now()
+	w.dir.own = bytes.Clone(data)
+	w.dir.cards[w.o.Station], w.dir.told[w.o.Station] = link.Card{Data: w.dir.own}, time.Now()
 	w.dir.mu.Unlock()
 	return nil
 }
 
-// announced takes note of a card that was published. It may not be stored yet,
-// so it is told of once more.
+// announced takes a card that was published: only its station can, as with what
+// is stored.
 func (w *Wire) announced(m *nats.Msg) {
 	station := strings.TrimPrefix(m.Subject, w.o.Team.CardSubject(""))
-	if _, err := mail.ParseStation(station); err != nil {
+	if _, err := mail.ParseStation(station); err != nil || len(m.Data) > maxCard {
+		return
+	}
+	revoked := w.revoked(station, m)
+	if len(m.Data) == 0 && !revoked {
 		return
 	}
 	w.dir.mu.Lock()
-	w.dir.stale[station] = time.Now()
+	w.dir.cards[station] = link.Card{Data: m.Data, Revoked: revoked}
+	w.dir.told[station] = time.Now()
+	delete(w.dir.due, station)
 	w.dir.mu.Unlock()
 	w.tell()
-	time.AfterFunc(settles, w.tell)
-	if station == w.o.Station && !w.revoked(station, m) {
+	if station == w.o.Station && !revoked {
 		w.heal(m.Data)
 	}
 }
@@ -84,15 +98,22 @@ func (w *Wire) heal(stands []byte) {
 	}
 }
 
-// forget has all cards read again: announcements may have been missed.
-func (w *Wire) forget() {
+// missed has all cards read again: announcements may have been missed. Those who
+// know a team already do it one after the other.
+func (w *Wire) missed() {
 	w.dir.mu.Lock()
-	defer w.dir.mu.Unlock()
-	w.dir.allAt = time.Time{}
+	wait := time.Duration(0)
+	if n := len(w.dir.cards); n > 0 {
+		wait = rand.N(time.Duration(n) * spread)
+	}
+	w.dir.allAt = time.Now().Add(wait)
+	w.dir.mu.Unlock()
+	time.AfterFunc(wait, w.tell)
 }
 
 // Cards is link.Wire's. Each card is asked for by its subject: what a message
-// says of itself proves nothing, its headers are its author's.
+// says of itself proves nothing, its headers are its author's. What was read is
+// kept if the rest cannot be.
 func (w *Wire) Cards(ctx context.Context) (map[string]link.Card, error) {
 	if !w.State().Up {
 		return nil, w.down(nil)
@@ -100,65 +121,86 @@ func (w *Wire) Cards(ctx context.Context) (map[string]link.Card, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	began := time.Now()
-	names, all, err := w.toRead(ctx, began)
+	names, err := w.toRead(ctx, began)
 	if err != nil {
 		return nil, w.refused(err)
 	}
 	cards, err := w.read(ctx, names)
-	if err != nil {
-		return nil, w.refused(err)
-	}
 	w.dir.mu.Lock()
 	defer w.dir.mu.Unlock()
-	if all {
-		w.dir.cards, w.dir.allAt = map[string]link.Card{}, began
-	}
 	for name, c := range cards {
-		w.dir.cards[name] = c
-	}
-	for _, name := range names {
-		if at, ok := w.dir.stale[name]; ok && began.Sub(at) > settles {
-			delete(w.dir.stale, name)
+		delete(w.dir.due, name)
+		switch {
+		case began.Sub(w.dir.told[name]) < settles: // what was announced may be newer
+		case c != nil:
+			w.dir.cards[name] = *c
+		default:
+			delete(w.dir.cards, name)
 		}
+	}
+	if err != nil {
+		return nil, w.refused(err)
 	}
 	return maps.Clone(w.dir.cards), nil
 }
 
 // toRead lists the stations whose cards are to be read.
-func (w *Wire) toRead(ctx context.Context, now time.Time) (names []string, all bool, err error) {
+func (w *Wire) toRead(ctx context.Context, now time.Time) ([]string, error) {
 	w.dir.mu.Lock()
-	all = now.Sub(w.dir.allAt) > allAgain
-	names = slices.Collect(maps.Keys(w.dir.stale))
+	all := !now.Before(w.dir.allAt)
 	w.dir.mu.Unlock()
-	if !all {
-		return names, false, nil
+	var names []string
+	if all {
+		var err error
+		if names, err = w.known(ctx); err != nil {
+			return nil, err
+		}
 	}
+	w.dir.mu.Lock()
+	defer w.dir.mu.Unlock()
+	if all {
+		w.dir.due = map[string]bool{}
+		for _, name := range names {
+			w.dir.due[name] = true
+		}
+		maps.DeleteFunc(w.dir.cards, func(name string, _ link.Card) bool { return !w.dir.due[name] && now.Sub(w.dir.told[name]) > settles })
+		again := max(allAgain, time.Duration(len(names))*perCard)
+		w.dir.allAt = now.Add(again + rand.N(again/4))
+	}
+	return slices.Collect(maps.Keys(w.dir.due)), nil
+}
+
+// known asks which stations have a card.
+func (w *Wire) known(ctx context.Context) (names []string, err error) {
 	stream, err := w.js.Stream(ctx, w.o.Team.CardStream())
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(w.o.Team.CardSubject("*")))
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
-	names = names[:0]
 	for subject := range info.State.Subjects {
 		name := strings.TrimPrefix(subject, w.o.Team.CardSubject(""))
 		if _, err := mail.ParseStation(name); err == nil {
 			names = append(names, name)
 		}
 	}
-	return names, true, nil
+	return names, nil
 }
 
-// read asks for cards, many at once.
-func (w *Wire) read(ctx context.Context, names []string) (map[string]link.Card, error) {
+// read asks for cards, many at once. What is nil was asked for, and is not there.
+func (w *Wire) read(ctx context.Context, names []string) (map[string]*link.Card, error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var failed error
-	out := map[string]link.Card{}
+	out := map[string]*link.Card{}
 	slots := make(chan struct{}, asksAtOnce)
 	for _, name := range names {
+		if ctx.Err() != nil {
+			failed = errors.Join(failed, ctx.Err())
+			break
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
@@ -168,8 +210,10 @@ func (w *Wire) read(ctx context.Context, names []string) (map[string]link.Card, 
 			switch {
 			case err != nil:
 				failed = errors.Join(failed, err)
-			case len(m.Data) > 0 || m.Header.Get(RevokedHeader) != "": // else there is none
-				out[name] = link.Card{Data: m.Data, Revoked: w.revoked(name, m)}
+			case len(m.Data) > 0 || m.Header.Get(RevokedHeader) != "":
+				out[name] = &link.Card{Data: m.Data, Revoked: w.revoked(name, m)}
+			case m.Header.Get("Status") == "404":
+				out[name] = nil
 			}
 		})
 	}

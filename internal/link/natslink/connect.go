@@ -124,7 +124,7 @@ func (w *Wire) currentUser() User {
 }
 
 func (w *Wire) up(nc *nats.Conn) {
-	w.forget()
+	w.missed()
 	w.set(link.State{Up: true, Hub: host(nc.ConnectedUrl())}, false)
 }
 

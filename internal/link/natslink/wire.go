@@ -69,7 +69,7 @@ func Open(o Options) (*Wire, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &Wire{o: o, user: o.User, changed: make(chan struct{}, 1), nonce: rand.Text(), given: map[*parcel]bool{},
-		dir: directory{cards: map[string]link.Card{}, stale: map[string]time.Time{}}}
+		dir: directory{cards: map[string]link.Card{}, told: map[string]time.Time{}}}
 	w.closing, w.close = context.WithCancel(context.Background())
 	w.state = link.State{Since: time.Now(), Why: "not connected yet", Hub: host(first(o.URLs))}
 	nc, err := w.connect()
