@@ -17,6 +17,9 @@ import (
 // <epoch>.<number>. They are this station's by then.
 const heldDir = station.Dir + "/held"
 
+// heldMost bounds how many are held of one station; more wait at the hub.
+const heldMost = 2000
+
 // envelopeMax bounds an envelope, in bytes.
 const envelopeMax = 2 << 20
 

@@ -104,9 +104,9 @@ func linkRevokeCommand() cli.Command {
 	return cli.Command{
 		Name: "revoke", Summary: "throw a station out of the team, at the hub", Usage: "STATION [--dir DIR]", Person: true,
 		Long: `Run it where the hub runs. The station is disconnected at once and never let in
-again with the keys that it had; the others see it. What waits for it at the hub is
-deleted (its senders keep it, as not arrived), and what it has sent and nobody
-fetched, too. A new station may take the name, with a join line of its own; the
+again with the keys that it had; the others see it. What waits for it anywhere is given
+back to its authors as refused, and what it has sent and nobody fetched is deleted.
+A new station may take the name, with a join line of its own; the
 others are asked to trust its key first.`,
 		Examples: []string{"post link revoke old-laptop"},
 		Setup: func(fs *flag.FlagSet) cli.Run {
