@@ -78,9 +78,9 @@ func (e *Env) sayDecided(done dispatch.Decided) error {
 		e.Out.Say("%s has the answer", Line(a.Asker))
 	case !done.Owing():
 	case done.Pass != nil:
-		e.Warn("it is decided; %s is told by the next pass: %v", a.Asker, done.Pass)
+		e.Warn("it is decided; %s is told %s: %v", a.Asker, done.Tells(), done.Pass)
 	default:
-		e.Out.Say("%s is told by the next pass", Line(a.Asker))
+		e.Out.Say("%s is told %s", Line(a.Asker), done.Tells())
 	}
 	return nil
 }

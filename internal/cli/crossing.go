@@ -59,7 +59,7 @@ func (c crossed) tell(list []outcome, res router.Result) {
 	}
 	for i := range list {
 		for _, f := range res.Fates {
-			if o := &list[i]; f.Agent.Far() && o.To == f.Agent.Name && o.State == stateDelivered {
+			if o := &list[i]; f.Agent.Far() && o.To == f.Agent.Name && o.Station != "" {
 				at := c.legs[mailbox.Leg{To: f.Agent, ID: res.ID}]
 				o.crossing(f.Agent, at, c.why(f.Agent, at))
 			}
@@ -72,6 +72,7 @@ func (o *outcome) crossing(a policy.Agent, c mailbox.Crossing, why string) {
 	o.Station = a.Station
 	switch {
 	case c.Arrived:
+		o.State, o.Reason, o.Exit = stateDelivered, "", mail.ExitOK
 		o.There = thereOf(a.Station, c.Evidence)
 	case c.Refused:
 		reason := c.Evidence

@@ -147,7 +147,11 @@ func (d *desk) sayOrder(o router.Ordered) {
 		out.Printf("reminded: %s of %s, owed to %s, %s\n", Line(v.Debtor), o.ID, Line(v.Creditor), v.dueText(d.e.Now()))
 	}
 	if !o.Told {
-		out.Say("%s is told by the next pass", Line(v.Debtor))
+		how := "by the next pass"
+		if _, station := mail.SplitStation(v.Debtor); station != "" {
+			how = "over the link"
+		}
+		out.Say("%s is told %s", Line(v.Debtor), how)
 	}
 }
 

@@ -170,6 +170,10 @@ func (o outcome) of(f router.Fate, m *mail.Message, woken []dispatch.Woken) outc
 		o.To = f.Agent.Name
 		o.CC = m.Envelope != nil && !slices.Contains(m.Envelope.Recipients, f.Agent.AID)
 	}
+	if f.State == router.Delivered && f.Agent.Far() {
+		o.crossing(f.Agent, mailbox.Crossing{}, "it waits here for the link to "+f.Agent.Station)
+		return o
+	}
 	switch f.State {
 	case router.Delivered:
 		o.State = stateDelivered

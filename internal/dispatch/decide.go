@@ -14,7 +14,8 @@ import (
 type Decided struct {
 	Approval *approval.Approval
 	Decision *approval.Decision
-	// Told: the asker has the answer in its inbox. Else the next pass tells it.
+	// Told: the asker has the answer in its inbox. Else the next pass tells it; one
+	// of another station, the link.
 	Told bool
 	// Pass is why the pass could not be made, nil if it was.
 	Pass error
@@ -23,6 +24,14 @@ type Decided struct {
 // Owing reports whether an asker is still to be told.
 func (d Decided) Owing() bool {
 	return !d.Told && d.Approval.Kind != policy.Notice && d.Approval.AskerAID != ""
+}
+
+// Tells is who tells the asker, if it is not told yet.
+func (d Decided) Tells() string {
+	if _, station := mail.SplitStation(d.Approval.Asker); station != "" {
+		return "over the link"
+	}
+	return "by the next pass"
 }
 
 // Decide records what a person decided on an open approval, whose id may be
@@ -71,7 +80,7 @@ func (d *Dispatcher) carryOut(ctx context.Context, a *approval.Approval, p Patie
 	})
 	for _, res := range rep.Results {
 		for _, f := range res.Fates {
-			told = told || res.ID == a.AnswerID() && f.State == router.Delivered
+			told = told || res.ID == a.AnswerID() && f.State == router.Delivered && !f.Agent.Far()
 		}
 	}
 	return told, err

@@ -43,12 +43,14 @@ func (x *exam) checkLink() {
 		return
 	}
 	serves := known && x.runs(s)
+	late := false
 	for _, w := range waits {
 		if x.Sys.Now().Sub(w.oldest.Time()) > lateAfter {
 			x.late(w, s, serves)
+			late = true
 		}
 	}
-	if us != "" && !serves && len(waits) == 0 {
+	if us != "" && !serves && !late {
 		x.add(Finding{Check: "link", Severity: Note, Where: us, What: "this office is linked as " + us + ", and no postd serves it",
 			Why: "nothing comes from other stations or goes there", Fix: "post serve"})
 	}

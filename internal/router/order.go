@@ -201,7 +201,7 @@ func (p *pass) toldOf() {
 		done := &p.rep.Ordered[i]
 		for _, res := range p.rep.Results {
 			for _, f := range res.Fates {
-				done.Told = done.Told || done.Notice != "" && res.ID == done.Notice && f.State == Delivered
+				done.Told = done.Told || done.Notice != "" && res.ID == done.Notice && f.State == Delivered && !f.Agent.Far()
 			}
 		}
 	}

@@ -42,7 +42,11 @@ func (r *run) logFate(res router.Result, f router.Fate, args []any, deferred map
 	}
 	switch f.State {
 	case router.Delivered:
-		r.Log.Info("delivered", args...)
+		what := "delivered"
+		if f.Agent.Far() {
+			what = "waits for the link"
+		}
+		r.Log.Info(what, args...)
 	case router.Asked:
 		r.Log.Info("put before a person", append(args, "approval", f.Approval)...)
 	case router.Bounced:

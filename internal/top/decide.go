@@ -124,9 +124,9 @@ func outcome(msg decidedMsg) note {
 	case done.Told:
 		return note{good, "decided; " + asker(done.Approval) + " has the answer"}
 	case done.Owing() && done.Pass != nil:
-		return note{warn, "decided; " + asker(done.Approval) + " is told by the next pass: " + line(done.Pass.Error())}
+		return note{warn, "decided; " + asker(done.Approval) + " is told " + done.Tells() + ": " + line(done.Pass.Error())}
 	case done.Owing():
-		return note{good, "decided; " + asker(done.Approval) + " is told by the next pass"}
+		return note{good, "decided; " + asker(done.Approval) + " is told " + done.Tells()}
 	}
 	return note{good, "decided"}
 }

@@ -194,6 +194,9 @@ func orderedWords(o router.Ordered, debtor, creditor string) string {
 	default:
 		text = "Reminded: " + debtor + ", of what it owes " + creditor
 	}
+	if _, station := mail.SplitStation(debtor); station != "" && !o.Told {
+		return text + ". The link tells " + debtor + "."
+	}
 	if !o.Told {
 		return text + ". The next pass tells " + debtor + "."
 	}

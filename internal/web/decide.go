@@ -74,7 +74,7 @@ func decidedLine(d dispatch.Decided) string {
 	case !d.Owing():
 		return "Decided."
 	case d.Pass != nil:
-		return "Decided. " + asker + " is told by the next pass: " + mail.Neutralise(d.Pass.Error(), false)
+		return "Decided. " + asker + " is told " + d.Tells() + ": " + mail.Neutralise(d.Pass.Error(), false)
 	}
-	return "Decided. " + asker + " is told by the next pass."
+	return "Decided. " + asker + " is told " + d.Tells() + "."
 }

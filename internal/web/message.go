@@ -128,7 +128,8 @@ func stepWord(event string) string {
 		"bounced": "not delivered; the sender was told why", "escalated": "put before a person", "expired": "ran out of time", "notified": "woken",
 		"surfaced": "shown to the agent that it is there", "read": "read", "done": "put away as done", "owed": "an answer is owed", "discharged": "nothing is owed any more",
 		"agreed": "agreed to; the work is owed", "reminded": "reminded", "overdue": "the sender and a person were told that it is late", "decided": "decided by a person",
-		"drift": "its clock was ahead",
+		"drift": "its clock was ahead", mailbox.Queued: "put where the link takes it", mail.EventSent: "taken by the hub of the link",
+		mail.EventArrived: "delivered to the inbox at its station, which signed for it", mail.EventRefused: "refused by the other station",
 	}[event]; ok {
 		return w
 	}
@@ -137,9 +138,9 @@ func stepWord(event string) string {
 
 func stepTone(s mailbox.Step) string {
 	switch s.Event {
-	case "delivered", "read", "done", "decided", "discharged":
+	case "delivered", mail.EventArrived, "read", "done", "decided", "discharged":
 		return "good"
-	case "bounced":
+	case "bounced", mail.EventRefused:
 		return "bad"
 	case "deferred", "redelivered", "expired", "overdue", "reminded", "escalated", "drift":
 		return "warn"
@@ -162,6 +163,8 @@ func commandsFor(life *mailbox.Life) []command {
 		out = append(out, command{"deliver what waits in outboxes", "post route"})
 	case len(w.Missing) > 0:
 		out = append(out, command{"find out why somebody does not have it", "post doctor"})
+	case len(w.Reached) > 0 && len(life.Far) == len(w.Reached):
+		out = append(out, command{"see how the link stands", "post link status"})
 	case len(w.Reached) > 0 && !w.Handled:
 		out = append(out, command{"wake its recipients again; it is not sent again", "post renotify " + string(m.ID)})
 	}
