@@ -5,6 +5,7 @@ package links
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -36,7 +37,13 @@ func TestFaultRun(t *testing.T) {
 	t.Logf("%v of faults with seed %d", long, seed)
 	w := newWorld(t, "one:ann,amy", "two:bob,bea", "three:cat,carl")
 	for _, s := range w.stations {
-		s.ok("channel", "create", "team-"+s.name, s.agents[0], s.agents[1], "bob@two", "cat@three", "ann@one")
+		members := slices.Clone(s.agents)
+		for _, o := range w.stations {
+			if o != s {
+				members = append(members, o.agents[0]+"@"+o.name)
+			}
+		}
+		s.ok(append([]string{"channel", "create", "team-" + s.name}, members...)...)
 	}
 	var ta tally
 	f := &faults{w: w, rng: rand.New(rand.NewPCG(seed, 1)), seen: map[string]int{}}
