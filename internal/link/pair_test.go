@@ -141,13 +141,18 @@ func (l *lab) join(name string) {
 
 // start runs the router and the link until halt.
 func (l *lab) start() {
-	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.NewTextHandler(l.log, nil))
 	side := &link.Station{Open: func() (*office.Office, error) { return office.Open(l.dir, l.sys) },
 		Dial: func(id link.Identity, _ link.Keys, _ string) (link.Wire, error) { return l.hub.Wire(id.Station), nil },
 		Log:  log, Times: quick()}
+	l.route(log, side)
+}
+
+// route runs the router alone, or with what stands beside it, until halt.
+func (l *lab) route(log *slog.Logger, beside ...serve.Side) {
+	ctx, cancel := context.WithCancel(context.Background())
 	s := &serve.Server{Dir: l.dir, Sys: l.sys, Table: notify.NewTable(notify.None{}), Program: "post", Log: log,
-		Listen: "127.0.0.1:0", StateDir: l.t.TempDir(), Sides: []serve.Side{side}}
+		Listen: "127.0.0.1:0", StateDir: l.t.TempDir(), Sides: beside}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -1,11 +1,13 @@
 package link
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
@@ -78,6 +80,20 @@ func (e *engine) part(x registry.Entry, id mail.ID, digest mail.Digest) {
 	e.statusDue = true
 }
 
+// inOrder puts what has a number first, by that, and the rest as it was written:
+// after a restart the journal brings what is newest, and a scan what waited.
+func inOrder(a, b *parting) int {
+	switch {
+	case a.seq > 0 && b.seq > 0:
+		return cmp.Compare(a.seq, b.seq)
+	case a.seq > 0:
+		return -1
+	case b.seq > 0:
+		return 1
+	}
+	return strings.Compare(string(a.id), string(b.id))
+}
+
 // scan looks into every far mailbox: whatever the journal said, what lies there
 // has not arrived.
 func (e *engine) scan() {
@@ -109,6 +125,9 @@ func (e *engine) scan() {
 				e.part(x, id, l.Digest)
 			}
 		}
+	}
+	for _, p := range e.peers {
+		slices.SortStableFunc(p.queue, inOrder)
 	}
 }
 

@@ -1,7 +1,9 @@
 package link_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,6 +97,44 @@ func TestOffline(t *testing.T) {
 	hub.SetDown("a", false)
 	b.all("bob", "off", 20)
 	a.nothingWaits("bob@b")
+}
+
+// TestOrderAfterRestart: what waited when the station ended goes before what came
+// while it was away, which the journal tells first.
+func TestOrderAfterRestart(t *testing.T) {
+	t.Parallel()
+	hub, a, b := pair(t)
+	hub.SetDown("a", true)
+	a.until("it is down", func() bool { return !a.status().Up })
+	send := func(from, to int) {
+		for i := from; i < to; i++ {
+			a.send("ann", mailbox.Draft{To: []string{"bob@b"}, Act: mail.Inform, Subject: fmt.Sprintf("wait %03d", i), Body: "x"})
+		}
+	}
+	send(0, 5)
+	a.until("it has seen them", func() bool { return len(a.status().Peers) == 1 && a.status().Peers[0].Waiting == 5 })
+	a.until("it has noted that it has read the journal to its end", func() bool {
+		var mark struct{ Offset int64 }
+		data, err := os.ReadFile(filepath.Join(a.dir, "link", "follow.json"))
+		files, _ := filepath.Glob(filepath.Join(a.dir, "journal", "*.jsonl"))
+		if err != nil || len(files) == 0 || json.Unmarshal(data, &mark) != nil {
+			return false
+		}
+		fi, err := os.Stat(files[len(files)-1])
+		return err == nil && fi.Size() == mark.Offset
+	})
+	a.halt()
+	a.route(slog.New(slog.DiscardHandler))
+	send(5, 10)
+	a.until("they are delivered here", func() bool {
+		items, err := a.box("bob@b").List(false)
+		return err == nil && len(items) == 10
+	})
+	a.halt()
+	a.start()
+	a.until("it has seen all", func() bool { return len(a.status().Peers) == 1 && a.status().Peers[0].Waiting == 10 })
+	hub.SetDown("a", false)
+	b.all("bob", "wait", 10)
 }
 
 // TestLostOnTheWay: what the hub had acknowledged and lost is sent again, and
