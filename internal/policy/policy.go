@@ -88,8 +88,8 @@ type Directory interface {
 	Channel(name string) (Channel, bool)
 	// Active lists the agents that are not archived, sorted by name.
 	Active() []Agent
-	// Namesakes lists the agents in service at other stations that are called name
-	// there (name@station), sorted.
+	// Namesakes lists the agents in service at other stations that are, or were,
+	// called name there (name@station), sorted by name.
 	Namesakes(name string) []Agent
 	// Suggest lists names close to name, best first, at most three.
 	Suggest(name string) []string

@@ -59,7 +59,7 @@ func (b *book) Active() []Agent {
 func (b *book) Namesakes(name string) []Agent {
 	var list []Agent
 	for _, a := range b.Active() {
-		if a.Far() && a.Name == name+"@"+a.Station {
+		if a.Far() && (a.Name == name+"@"+a.Station || b.aliases[name+"@"+a.Station] == a.Name) {
 			list = append(list, a)
 		}
 	}

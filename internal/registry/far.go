@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,12 +112,19 @@ func (f *far) archiveRest() {
 	}
 }
 
-// Namesakes lists the agents in service at other stations that are called name
-// there, sorted by station.
+// Namesakes lists the agents in service at other stations that are, or were,
+// called name there, sorted by what they are called now.
 func (r *Registry) Namesakes(name string) []policy.Agent {
+	if name == "" || strings.ContainsAny(name, `"\@`) {
+		return nil
+	}
 	var list []policy.Agent
+	was := []byte(`"` + name + "@")
 	for l := range r.lines() {
-		if n := len(name); !l.archived && len(l.name) > n && l.name[n] == '@' && string(l.name[:n]) == name {
+		if l.archived || !l.far() {
+			continue
+		}
+		if n := len(name); len(l.name) > n && l.name[n] == '@' && string(l.name[:n]) == name || bytes.Contains(l.aliases, was) {
 			list = append(list, l.agent())
 		}
 	}

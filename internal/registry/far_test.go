@@ -50,6 +50,11 @@ func TestPutFar(t *testing.T) {
 	if e.Name != "robert@lab" || e.Role != "reviews" || e.Transcript != "_inbox_bob@lab.md" {
 		t.Fatalf("%+v", e)
 	}
+	for _, name := range []string{"bob", "robert"} {
+		if list := r.Namesakes(name); len(list) != 1 || list[0].Name != "robert@lab" {
+			t.Fatalf("%s: %+v", name, list)
+		}
+	}
 	if e, _ := r.Entry("human@lab"); !e.Archived {
 		t.Fatal("who is no longer listed is still in service")
 	}
