@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 )
@@ -53,3 +54,18 @@ func FarAID(name, station string) string { return farAIDPrefix + name + "-" + st
 
 // ReservedAID reports whether no agent may have such an aid.
 func ReservedAID(aid string) bool { return strings.HasPrefix(aid, farAIDPrefix) }
+
+// extraWaives marks the notice by which an office lets an agent of another
+// station off a debt: the answer to the message in in_reply_to is owed no more.
+const extraWaives = "waives"
+
+// SetWaives marks m as such a notice.
+func (m *Message) SetWaives() {
+	if m.Extra == nil {
+		m.Extra = map[string]json.RawMessage{}
+	}
+	m.Extra[extraWaives] = json.RawMessage("true")
+}
+
+// Waives reports whether m is marked so. It says nothing about who may.
+func (m *Message) Waives() bool { return string(m.Extra[extraWaives]) == "true" }

@@ -184,6 +184,23 @@ func (p *planner) farPerson() bool {
 	return p.w.Sender.Far() && station != "" && name == mail.NameHuman
 }
 
+// waived settles what another station's office lets agents of this one off: what
+// they owe that station's own people and agents, and nothing else. Its notice to
+// them says so.
+func (p *planner) waived(r *route) (out []Action) {
+	q := p.parent()
+	if p.from != byOffice || !p.w.Sender.Far() || q == nil || !q.Obliges || !p.m.Waives() {
+		return nil
+	}
+	if _, station := mail.SplitStation(q.From); station != p.w.Sender.Station {
+		return nil
+	}
+	for _, a := range r.to {
+		out = append(out, Settle{Parent: q.ID, Debtor: a.AID, By: p.m.Act})
+	}
+	return out
+}
+
 // hops counts the replies up to the message. A far office has counted those that
 // this one never saw.
 func (p *planner) hops() int {

@@ -156,6 +156,7 @@ func (p *planner) perform(r *route) []Action {
 	if s := p.settle(r); s != nil {
 		out = append(out, *s)
 	}
+	out = append(out, p.waived(r)...)
 	for _, t := range tells {
 		out = append(out, t)
 	}

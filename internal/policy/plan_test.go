@@ -258,6 +258,8 @@ func (s *script) send(args [][2]string) {
 			m.Conversation = v
 		case "reply":
 			m.InReplyTo = "p-1"
+		case "waives":
+			m.SetWaives()
 		case "human":
 			m.NeedsHuman = true
 		case "hops":

@@ -11,6 +11,7 @@ import (
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/officetest"
 	"github.com/postroom/postroom/internal/policy"
+	"github.com/postroom/postroom/internal/router"
 	"github.com/postroom/postroom/internal/spool"
 )
 
@@ -281,6 +282,35 @@ func TestFarBounce(t *testing.T) {
 	items, err := d.Box("bob@lab").List(true)
 	if err != nil || len(items) != 1 || items[0].From != "postroom" {
 		t.Fatalf("%+v %v", items, err)
+	}
+	settled(t, d)
+}
+
+// A debt that is waived at one station is none at the other: our waiver says so
+// in the notice, and theirs settles what ours owe.
+func TestFarWaived(t *testing.T) {
+	t.Parallel()
+	d := officetest.NewDesk(t, "coder")
+	d.Far("us", "lab", "bob")
+	theirs := d.FarMail("bob@lab", &mail.Message{To: "coder", Act: mail.Request, Subject: "Review", Body: "Please."})
+	ours := d.Send("coder", mailbox.Draft{To: []string{"bob"}, Act: mail.Query, Subject: "When?", Body: "When?"})
+	d.Pass()
+	if _, err := d.Router().Pass(t.Context(), router.Options{All: true, Orders: []router.Order{{ID: ours.ID, Waive: true}}}); err != nil {
+		t.Fatal(err)
+	}
+	items, err := d.Box("bob@lab").List(true)
+	if err != nil || len(items) != 2 {
+		t.Fatalf("%+v %v", items, err)
+	}
+	if notice, err := d.Box("bob@lab").Open(items[1].ID); err != nil || notice.From != "postroom" || !notice.Waives() || notice.InReplyTo != ours.ID {
+		t.Fatalf("%+v %v", notice, err)
+	}
+	waiver := &mail.Message{To: "coder", Act: mail.Inform, Subject: "Waived", Body: "Nothing is expected.", InReplyTo: theirs.ID}
+	waiver.SetWaives()
+	d.FarMail("postroom@lab", waiver)
+	d.Pass()
+	if owed, err := d.Box("coder").Owed(""); err != nil || len(owed) != 0 {
+		t.Fatalf("%+v %v", owed, err)
 	}
 	settled(t, d)
 }

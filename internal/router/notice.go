@@ -25,6 +25,7 @@ type notice struct {
 	act     mail.Act // inform if empty
 	subject string
 	body    string
+	waives  bool // see mail.Message.SetWaives
 }
 
 // notice puts the message into the outbox of its author, durably: from there
@@ -49,6 +50,9 @@ func (p *pass) notice(n notice) error {
 	}
 	if m.Conversation == "" {
 		m.Conversation = mail.NewConversation(n.id)
+	}
+	if n.waives {
+		m.SetWaives()
 	}
 	if n.to.AID != "" {
 		m.Envelope.Recipients = []string{n.to.AID}

@@ -178,6 +178,7 @@ func (p *pass) tellDebt(done *Ordered, t policy.Tell) error {
 	n := notice{to: t.To, cause: d.ID, key: []string{"tell", t.Cause}, reply: d.ID, conv: d.Conversation, subject: subject, body: t.Text}
 	if t.To.AID == d.Debtor {
 		done.Notice = n.derived()
+		n.waives = done.Waive && t.To.Far() // whose own office has the debt, too
 	}
 	return p.notice(n)
 }
