@@ -28,6 +28,7 @@ func main() {
 	flag.IntVar(&s.agents, "agents", 10, "agents on the card of each")
 	flag.DurationVar(&s.span, "for", 15*time.Second, "how long idleness and traffic are measured")
 	flag.IntVar(&s.inFlight, "inflight", 256, "messages under way at once")
+	flag.StringVar(&s.skip, "skip", "", "leave these steps out: "+strings.Join(stepNames(), ","))
 	flag.BoolVar(&s.offices, "offices", false, "in place of all that: what two more stations pay that are real offices")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -48,8 +49,10 @@ type sim struct {
 	post, postd string
 	hub         *process
 	listen      string
+	skip        string
 	stations    []*station
 	cardSize    atomic.Int64 // bytes
+	why         atomic.Value
 	notPut      atomic.Int64 // times that a card could not be put
 	failures    atomic.Int64 // times that cards could not be read
 }
@@ -72,17 +75,39 @@ func (s *sim) run(ctx context.Context) (err error) {
 	defer func() { s.hub.stop() }()
 	say("%d stations of %d agents; load %s", s.n, s.agents, load())
 	defer s.close()
-	steps := []func(context.Context) error{s.join, s.connect, s.introduce, s.change, s.idle, s.traffic, s.restart}
-	if s.offices {
-		steps = []func(context.Context) error{s.join, s.connect, s.publish, s.real}
-	}
-	for _, step := range steps {
-		if err := errors.Join(step(ctx), ctx.Err()); err != nil {
-			return err
+	for _, step := range steps() {
+		if strings.Contains(","+s.skip+",", ","+step.name+",") || step.offices != nil && *step.offices != s.offices {
+			continue
 		}
+		if err := errors.Join(step.do(s, ctx), ctx.Err()); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	if why := s.why.Load(); why != nil {
+		say("why cards were asked for in vain, such as: %v", why)
 	}
 	say("load at the end %s", load())
 	return nil
+}
+
+// step is one part of a run; offices says of which kind of run, nil of both.
+type step struct {
+	name    string
+	do      func(*sim, context.Context) error
+	offices *bool
+}
+
+func steps() []step {
+	yes, no := true, false
+	return []step{{"join", (*sim).join, nil}, {"connect", (*sim).connect, nil}, {"publish", (*sim).publish, &yes}, {"real", (*sim).real, &yes},
+		{"introduce", (*sim).introduce, &no}, {"change", (*sim).change, &no}, {"idle", (*sim).idle, &no}, {"traffic", (*sim).traffic, &no}, {"restart", (*sim).restart, &no}}
+}
+
+func stepNames() (names []string) {
+	for _, s := range steps() {
+		names = append(names, s.name)
+	}
+	return names
 }
 
 func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }

@@ -53,7 +53,8 @@ func (s *sim) startHub() error {
 			return err
 		}
 	}
-	return errors.New("the hub printed no join line; see " + p.log.Name())
+	log, _ := os.ReadFile(p.log.Name())
+	return errors.New("the hub printed no join line; it said " + string(log[max(0, len(log)-2000):]))
 }
 
 func (s *sim) hubDir() string { return filepath.Join(s.dir, "hub-state") }

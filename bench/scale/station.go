@@ -92,7 +92,7 @@ func (st *station) follow(ctx context.Context) {
 		cards, err := st.wire.Cards(ctx)
 		st.read.Add(1)
 		if err != nil {
-			st.sim.failures.Add(1)
+			st.sim.failed(err)
 			select {
 			case <-time.After(cardsRetry):
 				st.again(ctx)
@@ -104,12 +104,18 @@ func (st *station) follow(ctx context.Context) {
 	}
 }
 
+// failed counts cards that could not be read, and keeps a reason.
+func (s *sim) failed(err error) {
+	s.failures.Add(1)
+	s.why.Store(err.Error())
+}
+
 // again is for what was not read.
 func (st *station) again(ctx context.Context) {
 	if cards, err := st.wire.Cards(ctx); err == nil {
 		st.see(cards)
 	} else {
-		st.sim.failures.Add(1)
+		st.sim.failed(err)
 	}
 }
 

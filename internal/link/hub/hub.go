@@ -116,7 +116,7 @@ func (h *Hub) start(ctx context.Context) (err error) {
 // prepare makes streams and consumers that are missing, and finishes what a
 // crash may have left of a revocation.
 func (h *Hub) prepare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyIn)
+	ctx, cancel := context.WithTimeout(ctx, readyIn+time.Duration(len(h.state.ledger.Stations))*perStation)
 	defer cancel()
 	team := h.state.team()
 	for _, c := range []jetstream.StreamConfig{team.Mail(h.o.Replicas), team.Directory(h.o.Replicas)} {
@@ -124,10 +124,8 @@ func (h *Hub) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	for name := range h.state.ledger.Stations {
-		if err := h.consumer(ctx, name); err != nil {
-			return err
-		}
+	if err := h.consumers(ctx); err != nil {
+		return err
 	}
 	for _, out := range h.state.ledger.Revoked {
 		if _, again := h.state.ledger.Stations[out.Station]; out.Mark != "" && !again {
@@ -159,6 +157,38 @@ func (h *Hub) stream(ctx context.Context, c jetstream.StreamConfig) error {
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
+}
+
+// perStation is how much longer a hub may take to start for each station.
+const perStation = 100 * time.Millisecond
+
+// consumers makes those that are missing or of an older version. Asking for the
+// whole list is cheap; making each again, while all stations come back, is not.
+func (h *Hub) consumers(ctx context.Context) error {
+	team := h.state.team()
+	stream, err := h.js.Stream(ctx, team.Stream())
+	if err != nil {
+		return err
+	}
+	right := map[string]bool{}
+	list := stream.ListConsumers(ctx)
+	for c := range list.Info() {
+		want := team.Consumer(c.Name)
+		right[c.Name] = c.Config.FilterSubject == want.FilterSubject && c.Config.AckPolicy == want.AckPolicy && c.Config.AckWait == want.AckWait &&
+			c.Config.MaxAckPending == want.MaxAckPending && c.Config.MaxDeliver == want.MaxDeliver
+	}
+	if err := list.Err(); err != nil {
+		return err
+	}
+	for name := range h.state.ledger.Stations {
+		if right[name] {
+			continue
+		}
+		if err := h.consumer(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (h *Hub) consumer(ctx context.Context, station string) error {

@@ -38,6 +38,8 @@ type directory struct {
 	mu      sync.Mutex
 	cards   map[string]link.Card
 	told    map[string]time.Time // when it was announced
+	taken   int64                // how many announcements were
+	sub     *nats.Subscription   // to them
 	due     map[string]bool      // to be read
 	allAt   time.Time            // when all have to be read again
 	own     []byte               // as it was put last
@@ -64,6 +66,11 @@ func (w *Wire) PutCard(ctx context.Context, data []byte) error {
 // announced takes a card that was published: only its station can, as with what
 // is stored.
 func (w *Wire) announced(m *nats.Msg) {
+	defer func() {
+		w.dir.mu.Lock()
+		w.dir.taken++
+		w.dir.mu.Unlock()
+	}()
 	station := strings.TrimPrefix(m.Subject, w.o.Team.CardSubject(""))
 	if _, err := mail.ParseStation(station); err != nil || len(m.Data) > maxCard {
 		return
@@ -111,6 +118,28 @@ func (w *Wire) missed() {
 	time.AfterFunc(wait, w.tell)
 }
 
+// settle waits until all that the hub has announced by now is taken in.
+func (w *Wire) settle(ctx context.Context) error {
+	if err := w.nc.FlushWithContext(ctx); err != nil {
+		return err
+	}
+	for {
+		w.dir.mu.Lock()
+		sub, taken := w.dir.sub, w.dir.taken
+		w.dir.mu.Unlock()
+		came, err := sub.Delivered()
+		waits, _, werr := sub.Pending()
+		if err = errors.Join(err, werr); err != nil || waits == 0 && came <= taken {
+			return err
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // Cards is link.Wire's. Each card is asked for by its subject: what a message
 // says of itself proves nothing, its headers are its author's. What was read is
 // kept if the rest cannot be.
@@ -120,6 +149,9 @@ func (w *Wire) Cards(ctx context.Context) (map[string]link.Card, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
+	if err := w.settle(ctx); err != nil {
+		return nil, w.refused(err)
+	}
 	began := time.Now()
 	names, err := w.toRead(ctx, began)
 	if err != nil {

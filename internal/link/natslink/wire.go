@@ -83,7 +83,10 @@ func Open(o Options) (*Wire, error) {
 		return nil, err
 	}
 	w.nc, w.js = nc, js
-	if _, err := nc.Subscribe(o.Team.CardSubject("*"), w.announced); err != nil {
+	w.dir.mu.Lock()
+	w.dir.sub, err = nc.Subscribe(o.Team.CardSubject("*"), w.announced)
+	w.dir.mu.Unlock()
+	if err != nil {
 		w.Close()
 		return nil, err
 	}
