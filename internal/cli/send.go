@@ -15,8 +15,9 @@ import (
 func sendCommand() Command {
 	return Command{
 		Name: "send", Summary: "send a message", Usage: "TO[,TO…] [-s SUBJECT] [-m TEXT | -f FILE | <stdin]", Sends: true,
-		Long: `TO is an agent, a channel, "human" or "broadcast". Several recipients get one
-message each, in one conversation; one unknown name refuses all of them.
+		Long: `TO is an agent, a channel, "human" or "broadcast"; on linked offices also
+NAME@STATION. Several recipients get one message each, in one conversation; one
+unknown name refuses all of them.
 
 The text comes from standard input or -f FILE; -m is for short, plain text,
 since many shells run what stands between backticks. The first line printed

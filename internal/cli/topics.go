@@ -149,9 +149,10 @@ first and rename it, or write it in one go.
 
   {"to": "coder", "act": "request", "subject": "Review", "body": "…markdown…"}
 
-to is an agent, "human", "broadcast" or a channel. Optional: act (else inform),
-subject, body, cc (a list), in_reply_to, conversation, needs_human, deadline,
-and options (a list) of a question to a person.
+to is an agent (elsewhere: NAME@STATION), "human", "broadcast" or a channel.
+Optional: act (else inform), subject, body, cc (a list), in_reply_to,
+conversation, needs_human, deadline, and options (a list) of a question to a
+person.
 Everything else is stamped when the file is taken: who you are is the owner of
 the outbox, whatever the file says.
 

@@ -2,6 +2,8 @@ package mcpserver
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,13 +22,19 @@ type agentOne struct {
 	You      bool       `json:"you,omitempty"`
 	Role     string     `json:"role,omitempty"`
 	Runtime  string     `json:"runtime,omitempty"`
+	Station  string     `json:"station,omitempty"` // of an agent elsewhere
 	Presence string     `json:"presence"`
 	LastSeen *time.Time `json:"last_seen,omitempty"`
 	Unread   int        `json:"unread"`
 	Owes     int        `json:"owes"`
 	Behind   string     `json:"behind,omitempty"`
 	Problem  string     `json:"problem,omitempty"`
+	Leaving  int        `json:"leaving,omitempty"` // mail that has not arrived at its station
 }
+
+// farShown is up to how many agents of other stations are listed one by one: each
+// is a line that a model reads.
+const farShown = 40
 
 func (c *call) listAgents() (*reply, error) {
 	all, err := c.desk.ViewAgents(c.ctx)
@@ -34,14 +42,38 @@ func (c *call) listAgents() (*reply, error) {
 		return nil, err
 	}
 	view := agentsView{Agents: []agentOne{}, Note: "also: human (ask_human), broadcast (everybody)"}
+	all, more := fewFar(all)
+	if more != "" {
+		view.Note += more
+	}
 	var b strings.Builder
 	for _, a := range all {
-		v := agentOne{Name: a.Name, You: a.AID == c.desk.Author.AID, Role: mail.Neutralise(a.Role, false), Runtime: mail.Neutralise(a.Runtime, false),
+		v := agentOne{Station: a.Station, Leaving: a.Leaving, Name: a.Name, You: a.AID == c.desk.Author.AID, Role: mail.Neutralise(a.Role, false), Runtime: mail.Neutralise(a.Runtime, false),
 			Presence: a.Presence, LastSeen: a.LastSeen, Unread: a.Unread, Owes: a.Owes, Behind: mail.Neutralise(a.Behind, false), Problem: mail.Neutralise(a.Problem, false)}
 		view.Agents = append(view.Agents, v)
 		b.WriteString(v.line())
 	}
 	return &reply{text: b.String() + view.Note, data: view}, nil
+}
+
+// fewFar leaves out the agents of other stations where there are many, and says
+// how many there are where.
+func fewFar(all []cli.AgentView) (list []cli.AgentView, more string) {
+	at := map[string]int{}
+	for _, a := range all {
+		if a.Station == "" {
+			list = append(list, a)
+		} else {
+			at[a.Station]++
+		}
+	}
+	if len(all)-len(list) <= farShown {
+		return all, ""
+	}
+	for _, station := range slices.Sorted(maps.Keys(at)) {
+		more += fmt.Sprintf("; %d at station %s (NAME@%s)", at[station], station, station)
+	}
+	return list, more
 }
 
 func (v agentOne) line() string {
@@ -50,12 +82,23 @@ func (v agentOne) line() string {
 	if v.You {
 		b.WriteString(" (you)")
 	}
-	for _, s := range []string{v.Role, v.Runtime, v.Presence} {
+	words := []string{v.Role, v.Runtime, v.Presence}
+	if v.Station != "" { // what it has not read, its own office knows
+		words[2] = "at station " + v.Station
+	}
+	for _, s := range words {
 		if s != "" {
 			b.WriteString(", " + s)
 		}
 	}
-	fmt.Fprintf(&b, ", unread %d, owes %d answers", v.Unread, v.Owes)
+	switch {
+	case v.Station == "":
+		fmt.Fprintf(&b, ", unread %d, owes %d answers", v.Unread, v.Owes)
+	case v.Leaving > 0:
+		fmt.Fprintf(&b, ", %d on the way there, owes %d answers", v.Leaving, v.Owes)
+	default:
+		fmt.Fprintf(&b, ", owes %d answers", v.Owes)
+	}
 	if v.Behind != "" {
 		b.WriteString("; behind: " + v.Behind)
 	}

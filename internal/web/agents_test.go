@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/officetest"
 	"github.com/postroom/postroom/internal/spool"
 	"github.com/postroom/postroom/internal/standing"
 )
@@ -117,6 +118,38 @@ func TestAgentPages(t *testing.T) {
 	w := p.get("/agents/bbo")
 	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "did you mean bob?") {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// An agent of another station has no unread mail here, and no session to start.
+func TestFarAgentPages(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, "ann")
+	t.Cleanup(p.site.Close)
+	if err := officetest.LinkFar(p.Office(), "us", "lab", "bob"); err != nil {
+		t.Fatal(err)
+	}
+	id := p.Mail("ann", "bob@lab", mail.Request, "Look", "…")
+	p.Pass()
+	for path, c := range map[string]struct{ has, lacks []string }{
+		"/":               {[]string{"bob@lab", "at lab"}, []string{"postroom@lab"}},
+		"/agents":         {[]string{`href="/agents/bob@lab"`, "at lab", "on the way"}, []string{"postroom@lab", "unreadable"}},
+		"/agents/bob@lab": {[]string{"<b>1</b> on the way there", "post send bob@lab"}, []string{"unread</li>", "post start", "Behind"}},
+		"/compose":        {[]string{"bob@lab", "human@lab"}, []string{"postroom@lab"}},
+		"/message/" + string(id): {[]string{"it waits here for the link to lab", "put where the link takes it", "post link status"},
+			[]string{"delivered to the inbox", "post renotify"}},
+	} {
+		page := p.ok(path)
+		for _, want := range c.has {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s lacks %q", path, want)
+			}
+		}
+		for _, bad := range c.lacks {
+			if strings.Contains(page, bad) {
+				t.Errorf("%s has %q", path, bad)
+			}
+		}
 	}
 }
 
