@@ -22,6 +22,7 @@ type verdict struct {
 	// on other stations, and refused those that a far station would not take.
 	messages, crossings, refused, local, asked int
 	read, done                                 int // receipts that came back
+	repeated                                   int // receipts of arrival or refusal that were written down again
 }
 
 func (v *verdict) bad(format string, args ...any) {
@@ -29,8 +30,8 @@ func (v *verdict) bad(format string, args ...any) {
 }
 
 func (v *verdict) String() string {
-	return fmt.Sprintf("%d messages: %d deliveries on other stations, %d refused there, %d deliveries at home, %d put before a person; %d read and %d done receipts came back",
-		v.messages, v.crossings, v.refused, v.local, v.asked, v.read, v.done)
+	return fmt.Sprintf("%d messages: %d deliveries on other stations, %d refused there, %d deliveries at home, %d put before a person; %d read and %d done receipts came back, %d of arrival were repeated",
+		v.messages, v.crossings, v.refused, v.local, v.asked, v.read, v.done, v.repeated)
 }
 
 // judge reads what all offices have, at rest, and what senders were told.
@@ -194,11 +195,11 @@ func (v *verdict) crossing(all map[string]*books, a *books, id string, m letter,
 	where := fmt.Sprintf("%s from %s@%s to %s", id, m.From, a.station, r.name)
 	held := b.asked[id] > 0
 	switch {
-	case arrived+not != 1:
+	case (arrived > 0) == (not > 0):
 		v.bad("%s: %d records of its arrival, %d of a refusal", where, arrived, not)
-	case arrived == 1 && there == 0 && !held:
+	case arrived > 0 && there == 0 && !held:
 		v.bad("%s: said to have arrived, and is not there", where)
-	case not == 1 && there > 0:
+	case not > 0 && there > 0:
 		v.bad("%s: said to be refused, and is there", where)
 	}
 	if there > 1 {
@@ -208,7 +209,10 @@ func (v *verdict) crossing(all map[string]*books, a *books, id string, m letter,
 		v.crossings++
 		v.receipts(a, b, key, where)
 	}
-	v.refused += not
+	if not > 0 {
+		v.refused++
+	}
+	v.repeated += max(arrived+not-1, 0)
 	return not > 0
 }
 

@@ -55,6 +55,11 @@ func TestKilled(t *testing.T) {
 			close(quit)
 			senders.Wait()
 			v := w.rest(ta.all())
+			for _, s := range w.stations {
+				for _, a := range s.status().Alarms {
+					t.Errorf("%s raises an alarm of %s: %s", s.name, a.Station, a.Text)
+				}
+			}
 			t.Logf("killed 40 times: %v; senders were told %v", v, ta.exits())
 			if v.crossings < 40 {
 				t.Errorf("too little happened: %v", v)

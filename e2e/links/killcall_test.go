@@ -28,8 +28,8 @@ func TestKilledAtCalls(t *testing.T) {
 			v := map[string]*station{"sender": one, "receiver": two}[victim]
 			var ta tally
 			killed := 0
-			for _, call := range []string{"linkat", "renameat", "unlinkat", "fsync"} {
-				for when := 1; when <= 13; when += 3 {
+			for _, call := range []string{"linkat", "unlinkat", "fsync"} {
+				for when := 1; when <= 4; when++ {
 					v.serve.end()
 					v.serve = v.startProgram("serve.log", strace, "-f", "-qqq", "-o", filepath.Join(v.root, "strace.log"), "--seccomp-bpf",
 						"-e", "trace="+call, "-e", fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", call, when),
@@ -45,7 +45,7 @@ func TestKilledAtCalls(t *testing.T) {
 				}
 			}
 			t.Logf("killed at %d calls: %v", killed, w.rest(ta.all()))
-			if killed < 5 {
+			if killed < 3 {
 				t.Errorf("killed only %d times", killed)
 			}
 		})

@@ -59,6 +59,9 @@ func (w *world) machine(name string) *machine {
 	return m
 }
 
+// logShown is how much of a log's end is shown.
+const logShown = 4000
+
 // show shows what servers said, when a scenario failed.
 func (m *machine) show() {
 	if !m.t.Failed() {
@@ -68,7 +71,7 @@ func (m *machine) show() {
 		files, _ := filepath.Glob(filepath.Join(m.root, glob))
 		for _, f := range files {
 			text, _ := os.ReadFile(f)
-			m.t.Logf("%s of %s:\n%s", filepath.Base(f), m.name, text[max(0, len(text)-2500):])
+			m.t.Logf("%s of %s:\n%s", filepath.Base(f), m.name, text[max(0, len(text)-logShown):])
 		}
 	}
 }

@@ -156,7 +156,9 @@ func (e *engine) became(reg *registry.Registry, r journal.Record) {
 		if r.Event == journal.Escalated && !e.forPerson(r.ID) {
 			return // a person is asked whether it may pass: nobody has it yet
 		}
-		ev.Digest = e.digestOf(p, r.ID)
+		if ev.Digest = e.digestOf(p, r.ID); ev.Digest == "" {
+			return // a crash came before it was noted: it comes in again, and is answered then
+		}
 	}
 	e.tell(p, ev)
 }
