@@ -45,7 +45,7 @@ func (p *pass) redo() error {
 		p.rep.Repaired++
 	}
 	if p.rep.Repaired == 0 {
-		return nil
+		return p.settleLong(pending)
 	}
 	for _, in := range p.ends {
 		if err := transcript.Trim(p.o.FS, in); err != nil {
@@ -55,6 +55,21 @@ func (p *pass) redo() error {
 		}
 	}
 	if err := p.batch.Flush(); err != nil {
+		return err
+	}
+	p.touched = true
+	return p.settle()
+}
+
+// manyPending is from how many records on that need no redoing a pass marks them as
+// settled: until then every pass reads them again, and every join leaves one.
+const manyPending = 64
+
+func (p *pass) settleLong(pending []journal.Record) error {
+	if len(pending) < manyPending {
+		return nil
+	}
+	if err := p.journal.Sync(); err != nil {
 		return err
 	}
 	p.touched = true
