@@ -215,7 +215,10 @@ func (e *engine) origin(r journal.Record) string {
 			from = m.From
 		}
 	}
-	_, s := mail.SplitStation(from)
+	name, s := mail.SplitStation(from)
+	if p := e.peers[s]; p != nil && name == mail.NamePostroom && e.digestOf(p, r.ID) == "" {
+		s = "" // a notice that this office wrote in its name: see bounce
+	}
 	e.origins.add(r.ID, s)
 	return s
 }

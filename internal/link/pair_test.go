@@ -204,15 +204,23 @@ func (l *lab) box(name string) *mailbox.Mailbox {
 // send stores a message; the router of serve takes it.
 func (l *lab) send(from string, d mailbox.Draft) mail.ID {
 	l.t.Helper()
+	id, err := l.trySend(from, d)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return id
+}
+
+func (l *lab) trySend(from string, d mailbox.Draft) (mail.ID, error) {
 	d.Again = true
 	sent, err := l.box(from).Send(d)
 	if err == nil {
 		err = sent[0].Err
 	}
 	if err != nil {
-		l.t.Fatal(err)
+		return "", err
 	}
-	return sent[0].Msg.ID
+	return sent[0].Msg.ID, nil
 }
 
 // gets waits until an agent has a message of that subject, and returns it.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/postroom/postroom/internal/approval"
 	"github.com/postroom/postroom/internal/link"
+	"github.com/postroom/postroom/internal/link/linktest"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/mailbox"
 	"github.com/postroom/postroom/internal/spool"
@@ -327,6 +328,37 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestTooLargeThere: a message that fits at home, and with the longer names over
+// there no more, is refused; the notice that the author's office writes
+// in the other's name is no mail of the other's, and no receipt goes there.
+func TestTooLargeThere(t *testing.T) {
+	t.Parallel()
+	hub := linktest.NewHub(t.TempDir())
+	a, b := newLab(t, hub, "a-station-with-a-long-name", "ann"), newLab(t, hub, "b", "bob")
+	a.knows("bob@b")
+	d := mailbox.Draft{To: []string{"bob@b"}, Act: mail.Inform, Subject: "Large"}
+	id, err := mail.ID(""), error(nil)
+	for size := mail.MaxSize - 400; id == ""; size-- { // the largest that is taken here
+		d.Body = strings.Repeat("x", size)
+		if id, err = a.trySend("ann", d); err != nil && mail.KindOf(err) != mail.KindTooLarge {
+			t.Fatal(err)
+		}
+	}
+	a.says(id, "refused bob@b")
+	note := a.gets("ann", "Not delivered: Large")
+	if _, err := a.box("ann").Finish(note.ID); err != nil {
+		t.Fatal(err)
+	}
+	after := b.send("bob", mailbox.Draft{To: []string{"ann"}, Act: mail.Inform, Subject: "After", Body: "x"})
+	a.gets("ann", "After")
+	b.says(after, "arrived ann@"+a.name) // receipts go in order
+	for _, l := range []*lab{a, b} {
+		if got := l.alarms(); len(got) > 0 {
+			t.Errorf("%s: %v", l.name, got)
+		}
+	}
+}
+
 // TestForms: channel, copy, broadcast and the far person, by the rules of both
 // offices.
 func TestForms(t *testing.T) {
@@ -363,11 +395,14 @@ func TestForms(t *testing.T) {
 	if got := a.has("ann", "To all"); len(got) > 0 {
 		t.Error("a broadcast came back")
 	}
-	q := a.send("ann", mailbox.Draft{To: []string{"human@b"}, Act: mail.Query, Subject: "May I?", Body: "x"})
+	q := a.send("ann", mailbox.Draft{To: []string{"human@b"}, Act: mail.Query, Subject: "May I?", Body: "x", Options: []string{"yes", "no"}})
 	a.says(q, "arrived human@b")
 	open, err := b.box("human").Approvals()
-	if err != nil || len(open) != 1 || open[0].Asker != "ann@a" {
+	if err != nil || len(open) != 1 || open[0].Asker != "ann@a" || !slices.Equal(open[0].Options, []string{"yes", "no"}) {
 		t.Errorf("%+v %v", open, err)
+	}
+	if _, err := a.trySend("ann", mailbox.Draft{To: []string{"human@b"}, Act: mail.Inform, Body: "x", Options: []string{"yes"}}); mail.KindOf(err) != mail.KindInvalid {
+		t.Errorf("options of what asks nothing: %v", err)
 	}
 }
 

@@ -133,12 +133,19 @@ func (m *Mailbox) prepare(d *Draft, facts *once) ([]*mail.Message, []policy.Worl
 	return msgs, worlds, nil
 }
 
-// asks reports whether a plan puts a question before a person, now or when it is
-// released.
+// asks reports whether a plan puts a question before a person, now, when it is
+// released, or at another station.
 func asks(plan []policy.Action) bool {
 	for _, a := range plan {
-		if q, ok := a.(policy.Ask); ok && q.Kind != policy.Notice {
-			return true
+		switch a := a.(type) {
+		case policy.Ask:
+			if a.Kind != policy.Notice {
+				return true
+			}
+		case policy.Deliver:
+			if name, station := mail.SplitStation(a.To.Name); station != "" && name == mail.NameHuman && a.Obliges {
+				return true
+			}
 		}
 	}
 	return false
