@@ -95,7 +95,8 @@ func (e *engine) options(o Options) (*server.Options, error) {
 	opts := &server.Options{
 		ServerName: "postroom-" + string(e.team), Host: host, Port: port, NoSigs: true, MaxPayload: maxPayload,
 		TLSConfig: tls, TLS: true, TLSHandshakeFirst: true, TLSTimeout: 5, AuthTimeout: 5, PingInterval: 20 * time.Second, MaxPingsOut: 2,
-		JetStream: true, StoreDir: filepath.Join(o.Dir, "store"), SyncInterval: syncEvery, DisableJetStreamBanner: true,
+		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1}, // a station is a consumer, and the server's own limit is 1,000
+		JetStream:       true, StoreDir: filepath.Join(o.Dir, "store"), SyncInterval: syncEvery, DisableJetStreamBanner: true,
 		TrustedOperators: []*jwt.OperatorClaims{operator}, SystemAccount: system.Subject, AccountResolver: e.accounts, DefaultSentinel: guest,
 		FeatureFlags: map[string]bool{server.FeatureFlagJsAckFormatV2: false}, // memberMay allows the other form only
 	}
