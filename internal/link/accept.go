@@ -186,7 +186,7 @@ func (e *engine) noteIn(list []*coming) {
 			continue
 		}
 		p := c.peer
-		if p.in.judge(c.env.Epoch, c.env.Seq) == seen && !p.in.knows(c.env.ID) && !c.here {
+		if p.in.judge(c.env.Epoch, c.env.Seq) == seen && !p.in.knows(c.env.ID) && !c.here && !p.in.gaveUp(c.env.Seq) {
 			p.clash, p.sayHave = true, true // the number was another message's: its sender was set back
 		}
 		if p.in.judge(c.env.Epoch, c.env.Seq) == seen && p.in.knows(c.env.ID) {

@@ -27,6 +27,25 @@ type Header struct {
 	Sealed bool    `json:"sealed,omitempty"`
 }
 
+// seqMost bounds a number in a sequence.
+const seqMost = 1 << 48
+
+// fault says what is wrong with a header, "" if nothing is: its words become file
+// names and lines of ledgers.
+func (h Header) fault() string {
+	switch {
+	case h.Kind != Mail && h.Kind != Receipt:
+		return "it carries what is not known here: update postroom here"
+	case h.Kind == Receipt:
+		return ""
+	case !validEpoch(h.Epoch) || h.Seq == 0 || h.Seq > seqMost:
+		return "its number is none"
+	case !h.ID.Valid():
+		return "it names no message"
+	}
+	return ""
+}
+
 // An envelope is three parts: the header's line, the signature's line (base64)
 // and the body. The signature is over domain, header and body.
 const domain = "postroom link envelope 1\n"

@@ -75,6 +75,12 @@ func (e *engine) loadHeld(p *peer) error {
 
 // release accepts what is held and due by now, and asks for what is missing.
 func (e *engine) release(p *peer) {
+	if len(p.held) > 0 && p.heldOf < p.in.epoch { // the next sequence began: what is missing of this one is not waited for
+		if err := e.giveUp(p); err != nil {
+			e.cannotStore(p, err)
+			return
+		}
+	}
 	for len(p.held) > 0 {
 		due := uint64(1)
 		if p.heldOf == p.in.epoch {
@@ -139,7 +145,7 @@ func (e *engine) acceptHeld(p *peer, seqs []uint64) error {
 	for _, seq := range seqs {
 		name := p.held[seq]
 		data, _, err := spool.ReadFile(e.fs(), p.heldDir()+"/"+name, envelopeMax)
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		env, err := open(data)

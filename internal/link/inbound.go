@@ -14,13 +14,20 @@ type inbound struct {
 	before string             // the epoch before, "" if there was none
 	upto   uint64             // all of the epoch up to here is in
 	beyond map[uint64]mail.ID // what came in behind a gap
+	given  []span             // what of the epoch was no longer waited for; it may come yet
 	// digests of what came in lately, as its author's office has them.
 	digests map[mail.ID]mail.Digest
 	recent  []mail.ID // of digests, oldest first
 }
 
-// recentMax bounds digests.
-const recentMax = 5000
+// span is a run of numbers.
+type span struct{ first, last uint64 }
+
+// recentMax bounds digests, givenMax what was given up.
+const (
+	recentMax = 5000
+	givenMax  = 1000
+)
 
 // place is where an envelope stands in the sequence.
 type place int
@@ -53,7 +60,7 @@ func (in *inbound) judge(epoch string, seq uint64) place {
 // note takes an entry of the ledger.
 func (in *inbound) note(e entry) {
 	if e.Epoch > in.epoch {
-		in.before, in.epoch, in.upto, in.beyond = in.epoch, e.Epoch, 0, nil
+		in.before, in.epoch, in.upto, in.beyond, in.given = in.epoch, e.Epoch, 0, nil, nil
 	}
 	if e.ID != "" {
 		in.remember(e.ID, e.Digest)
@@ -62,6 +69,8 @@ func (in *inbound) note(e entry) {
 		return
 	}
 	if e.Skip > in.upto {
+		in.given = append(in.given, span{in.upto + 1, e.Skip})
+		in.given = in.given[max(0, len(in.given)-givenMax):]
 		in.upto = e.Skip
 	}
 	if e.Seq > in.upto {
@@ -113,6 +122,11 @@ func (in *inbound) missing(epoch string, held []uint64, limit int) (out []uint64
 func (in *inbound) knows(id mail.ID) bool {
 	_, known := in.digests[id]
 	return known
+}
+
+// gaveUp reports whether a number of the epoch was no longer waited for.
+func (in *inbound) gaveUp(seq uint64) bool {
+	return slices.ContainsFunc(in.given, func(s span) bool { return s.first <= seq && seq <= s.last })
 }
 
 // sketch is a copy to try numbers on, without the messages.

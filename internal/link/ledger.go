@@ -130,5 +130,13 @@ func newEpoch(now time.Time, before string) string {
 	}
 	b := make([]byte, 4)
 	rand.Read(b)
-	return fmt.Sprintf("e-%012x-%x", at, b)
+	return fmt.Sprintf("e-%012x-%x", min(at, 1<<48-1), b)
+}
+
+// validEpoch reports whether newEpoch may have made it.
+func validEpoch(s string) bool {
+	if len(s) != len("e-")+12+len("-")+8 || s[:2] != "e-" || s[14] != '-' {
+		return false
+	}
+	return strings.Trim(s[2:14]+s[15:], "0123456789abcdef") == ""
 }

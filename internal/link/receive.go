@@ -1,6 +1,7 @@
 package link
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -76,10 +77,7 @@ func (e *engine) takeAll(ctx context.Context, parcels []Parcel) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *coming) int {
-		if n := strings.Compare(a.peer.Station, b.peer.Station); n != 0 {
-			return n
-		}
-		return int(int64(a.env.Seq) - int64(b.env.Seq))
+		return cmp.Or(strings.Compare(a.peer.Station, b.peer.Station), strings.Compare(a.env.Epoch, b.env.Epoch), cmp.Compare(a.env.Seq, b.env.Seq))
 	})
 	for _, par := range append(acks, e.sort(list)...) {
 		go func() { // beside the next ones: after a hub's death some are never answered
@@ -129,6 +127,9 @@ func (e *engine) check(ctx context.Context, par Parcel) *coming {
 			return refuse("its signature is not that of " + p.Station + " (" + Fingerprint(p.Key) + ")")
 		}
 	}
+	if why := env.fault(); why != "" {
+		return refuse(why)
+	}
 	p.heard, p.heardMono, e.statusDue = e.now(), e.mono(), true
 	return &coming{parcel: par, peer: p, env: env}
 }
@@ -173,8 +174,10 @@ func (e *engine) sort(list []*coming) (acks []Parcel) {
 			in = p.in.sketch()
 			soon[p] = in
 		}
-		switch in.judge(c.env.Epoch, c.env.Seq) {
-		case ahead:
+		switch at := in.judge(c.env.Epoch, c.env.Seq); {
+		case at == ahead && len(p.held) > 0 && c.env.Epoch < p.heldOf:
+			accept = append(accept, c) // a later sequence began already: nothing is waited for any more
+		case at == ahead:
 			if len(p.held) >= heldMost {
 				c.parcel.Nak(later)
 				continue
@@ -185,7 +188,7 @@ func (e *engine) sort(list []*coming) (acks []Parcel) {
 				continue
 			}
 			acks = append(acks, c.parcel)
-		case next:
+		case at == next:
 			in.note(entry{Epoch: c.env.Epoch, Seq: c.env.Seq, ID: c.env.ID})
 			accept = append(accept, c)
 		default: // seen or stray: what it is decides, not its number

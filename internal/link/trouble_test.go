@@ -435,9 +435,9 @@ func TestForeignHands(t *testing.T) {
 	lie := strings.Replace(string(read(t, a, id)), `"subject": "True"`, `"subject": "False"`, 1)
 	cargo := `{"aid":"a-ann-a","recipients":["a-bob-b"]}` + "\n"
 	// In a's name, signed by c; and in c's name, as the author ann@a would be read.
-	forge("b", link.Header{Team: "t", Kind: link.Mail, From: "a", To: "b", Epoch: "e-1", Seq: 1, ID: id}, []byte(cargo+lie))
-	forge("b", link.Header{Team: "t", Kind: link.Mail, From: "c", To: "b", Epoch: "e-1", Seq: 1, ID: id}, []byte(cargo+lie))
-	forge("b", link.Header{Team: "t", Kind: link.Mail, From: "c", To: "b", Epoch: "e-1", Seq: 2, ID: id},
+	forge("b", link.Header{Team: "t", Kind: link.Mail, From: "a", To: "b", Epoch: "e-0123456789ab-01234567", Seq: 1, ID: id}, []byte(cargo+lie))
+	forge("b", link.Header{Team: "t", Kind: link.Mail, From: "c", To: "b", Epoch: "e-0123456789ab-01234567", Seq: 1, ID: id}, []byte(cargo+lie))
+	forge("b", link.Header{Team: "t", Kind: link.Mail, From: "c", To: "b", Epoch: "e-0123456789ab-01234567", Seq: 2, ID: id},
 		[]byte(cargo+strings.Replace(lie, `"from": "ann"`, `"from": "ann@a"`, 1)))
 	// Receipts for mail that never went to c.
 	forge("a", link.Header{Team: "t", Kind: link.Receipt, From: "c", To: "a"},
