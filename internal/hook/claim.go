@@ -100,7 +100,7 @@ func (c *call) bound(b config.Binding) (*seat, string, error) {
 	}
 	e, ok := reg.EntryByAID(b.Agent)
 	switch {
-	case !ok:
+	case !ok || e.Station != "":
 		return nil, "", nil
 	case e.Archived && c.Kind == SessionStart && c.Source != Compact:
 		return nil, c.words().archived(e.Name), nil
@@ -229,7 +229,7 @@ func (c *call) candidates(reg *registry.Registry) []registry.Entry {
 	runtime := c.Runtime.Name()
 	if name := c.env("POSTROOM_AGENT"); name != "" {
 		e, ok := reg.Entry(name)
-		if !ok || e.Archived || e.Runtime != "" && e.Runtime != runtime {
+		if !ok || e.Archived || e.Station != "" || e.Runtime != "" && e.Runtime != runtime {
 			return nil
 		}
 		return []registry.Entry{e}

@@ -257,6 +257,14 @@ func TestClaim(t *testing.T) {
 			w.claude(10, start, "s1", "/two", "source=startup")
 			is(t, w, "claude:s1", "twin2")
 		}},
+		{"an agent of another station is nobody here", func(t *testing.T, w *world) {
+			w.desk.Far("us", "lab", "bob")
+			w.env["POSTROOM_AGENT"] = "bob@lab"
+			if r := w.claude(10, start, "s1", "/ws", "source=startup"); !r.silent() {
+				t.Errorf("%+v", r)
+			}
+			is(t, w, "claude:s1", "")
+		}},
 		{"two agents in one directory: never a guess", func(t *testing.T, w *world) {
 			r := w.claude(10, start, "s1", "/two", "source=startup")
 			if !strings.Contains(r.text(), "twin1, twin2") {
