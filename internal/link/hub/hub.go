@@ -60,6 +60,9 @@ type Hub struct {
 	addrs  []string
 	pin    string
 
+	listens string
+	ending  context.CancelFunc // of beside
+	beside  sync.WaitGroup
 	closing sync.Once
 	closed  error
 }
@@ -88,15 +91,7 @@ func (h *Hub) start(ctx context.Context) (err error) {
 	if h.engine, err = run(h.o, h.state.keys, h.state.team(), h.state.ledger.revokedKeys()); err != nil {
 		return err
 	}
-	if h.nc, err = h.engine.control(); err != nil {
-		return err
-	}
-	if h.js, err = jetstream.New(h.nc); err != nil {
-		return err
-	}
-	if err := h.prepare(ctx); err != nil {
-		return err
-	}
+	h.listens = h.engine.srv.Addr().String()
 	if h.addrs = h.o.Addrs; h.addrs == nil {
 		h.addrs = reachable(h.engine.srv.Addr().(*net.TCPAddr))
 	}
@@ -104,13 +99,33 @@ func (h *Hub) start(ctx context.Context) (err error) {
 	if err := h.state.save(); err != nil {
 		return err
 	}
+	if err := h.open(ctx); err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(context.Background())
+	h.ending = stop
+	h.beside.Go(func() { h.watch(watching) })
+	return h.state.announce(h.listens)
+}
+
+// open connects the hub to its server, makes what is missing there, and answers
+// from then on.
+func (h *Hub) open(ctx context.Context) error {
+	nc, err := h.engine.control()
+	if err != nil {
+		return err
+	}
+	h.nc = nc
+	if h.js, err = jetstream.New(nc); err != nil {
+		return err
+	}
+	if err := h.prepare(ctx); err != nil {
+		return err
+	}
 	if _, err = h.nc.Subscribe(h.state.team().Service(">"), h.serve); err != nil {
 		return err
 	}
-	if err := h.nc.Flush(); err != nil {
-		return err
-	}
-	return h.state.announce(h.engine.srv.Addr().String())
+	return h.nc.Flush()
 }
 
 // prepare makes streams and consumers that are missing, and finishes what a
@@ -199,6 +214,10 @@ func (h *Hub) consumer(ctx context.Context, station string) error {
 // Close stops the server. What waits is on disk. It may be called again.
 func (h *Hub) Close() error {
 	h.closing.Do(func() {
+		if h.ending != nil {
+			h.ending()
+			h.beside.Wait()
+		}
 		if h.nc != nil {
 			h.nc.Close()
 		}
@@ -217,7 +236,7 @@ func (h *Hub) Addrs() []string { return h.addrs }
 func (h *Hub) Pin() string { return h.pin }
 
 // Listens is the address that it listens on.
-func (h *Hub) Listens() string { return h.engine.srv.Addr().String() }
+func (h *Hub) Listens() string { return h.listens }
 
 // Nearby is its address for this machine alone.
 func (h *Hub) Nearby() string { return nearby(h.Listens()) }

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -213,6 +214,60 @@ func TestControl(t *testing.T) {
 	}
 	if _, err := Start(t.Context(), Options{Dir: dir, Listen: "127.0.0.1:0", Team: "others"}); mail.KindOf(err) != mail.KindConflict {
 		t.Errorf("another team's hub: %v", err)
+	}
+}
+
+// TestServerStartsAnew: what the hub does when its server takes no mail any more.
+func TestServerStartsAnew(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, t.TempDir(), "127.0.0.1:0")
+	ann, bob := joined(t, h, "ann"), joined(t, h, "bob")
+	a := wire(t, ann)
+	if err := <-a.Publish("bob", link.Mail, "1", []byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	if ill := h.engine.ill(); ill != "" {
+		t.Errorf("it is ill: %s", ill)
+	}
+	h.state.mu.Lock()
+	h.engine.srv.Shutdown()
+	if h.engine.ill() == "" {
+		t.Error("a server that has stopped is well")
+	}
+	err := h.restart(t.Context())
+	h.state.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "ann publishes again", func() error { return <-a.Publish("bob", link.Mail, "2", []byte("after")) })
+	in := receive(t, wire(t, bob))
+	until(t, "all mail", func() error {
+		if err := in.has("ann: before"); err != nil {
+			return err
+		}
+		return in.has("ann: after")
+	})
+	joined(t, h, "cyn")
+}
+
+// TestGuestsGo: who shows no key may not stay.
+func TestGuestsGo(t *testing.T) {
+	t.Parallel()
+	h := startHub(t, t.TempDir(), "127.0.0.1:0")
+	a := wire(t, joined(t, h, "ann"))
+	x := attack(t, h)
+	h.engine.showOut(0)
+	until(t, "the guest is out", func() error {
+		if !x.nc.IsClosed() {
+			return errors.New("it stays")
+		}
+		return nil
+	})
+	if !a.State().Up || h.nc.IsClosed() {
+		t.Error("others are out, too")
+	}
+	if _, err := Start(t.Context(), Options{Dir: t.TempDir(), Listen: h.Nearby()}); mail.KindOf(err) != mail.KindConflict {
+		t.Errorf("two on one address: %v", err)
 	}
 }
 

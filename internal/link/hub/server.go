@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 
 	"github.com/postroom/postroom/internal/link/natslink"
 	"github.com/postroom/postroom/internal/mail"
@@ -40,6 +41,7 @@ type engine struct {
 	accounts *server.MemAccResolver
 	keys     *keys
 	team     natslink.Team
+	guestKey string // of whoever shows none
 }
 
 // run starts a server in operator mode: accounts and permissions are signed
@@ -48,6 +50,9 @@ func run(o Options, k *keys, team natslink.Team, revoked []string) (*engine, err
 	e := &engine{accounts: &server.MemAccResolver{}, keys: k, team: team}
 	opts, err := e.options(o)
 	if err != nil {
+		return nil, err
+	}
+	if err := free(o.Listen); err != nil {
 		return nil, err
 	}
 	if _, err := e.publishAccount(revoked); err != nil {
@@ -118,6 +123,16 @@ func (c *Cluster) join(opts *server.Options, team string) error {
 	return nil
 }
 
+// free says at once that an address can't be had; the server would only log it.
+func free(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return &mail.Error{Op: "start the hub", Kind: mail.KindConflict, Addr: addr, Err: errors.New(natslink.Why(err)),
+			Hint: "does another program listen there? choose another address with --listen HOST:PORT"}
+	}
+	return l.Close()
+}
+
 func hostPort(addr string) (string, int, error) {
 	host, port, err := net.SplitHostPort(addr)
 	n, perr := strconv.Atoi(port)
@@ -132,11 +147,14 @@ func hostPort(addr string) (string, int, error) {
 
 // guest is the JWT of everybody who shows none.
 func (e *engine) guest() (string, error) {
-	_, key, err := pair(e.keys.Control) // it is nobody's key: a bearer's JWT needs none
+	kp, err := nkeys.CreateUser() // nobody has it: a bearer's JWT needs no signature
 	if err != nil {
 		return "", err
 	}
-	return e.keys.user(e.keys.Guest, guestName, key)
+	if e.guestKey, err = kp.PublicKey(); err != nil {
+		return "", err
+	}
+	return e.keys.user(e.keys.Guest, guestName, e.guestKey)
 }
 
 // publishAccount makes the team's account from the keys and who is out.
