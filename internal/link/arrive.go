@@ -223,8 +223,31 @@ func (e *engine) bounce(p *peer, reg *registry.Registry, b bounce) error {
 	return err
 }
 
-// refuseAll gives back all that waits for a station that will never take it.
+// startAnew begins a sequence of our mail that comes after an epoch.
+func (e *engine) startAnew(p *peer, after string) error {
+	x := entry{Epoch: newEpoch(e.now(), after)}
+	if err := p.outLog.append(x); err != nil {
+		return err
+	}
+	p.out.note(x, nil)
+	for _, q := range p.queue {
+		q.seq, q.due = 0, e.mono()
+	}
+	return nil
+}
+
+// refuseAll gives back all that waits for a station that will never take it. A
+// new sequence begins, so that whoever has the name later misses none of it, and
+// does not ask for what its authors were told is not delivered.
 func (e *engine) refuseAll(p *peer, why string) {
+	if len(p.queue) == 0 {
+		return
+	}
+	if err := e.startAnew(p, p.out.epoch); err != nil {
+		e.log.Warn("what waits for a station could not be given back; trying again", "station", p.Station, "error", line(err))
+		p.unsynced = true
+		return
+	}
 	var r Report
 	for _, q := range p.queue {
 		r.Events = append(r.Events, Event{Event: mail.EventRefused, ID: q.id, At: e.now(), Text: why})
@@ -246,13 +269,8 @@ func (e *engine) hear(p *peer, h Have) error {
 	}
 	now := e.mono()
 	if a.restart {
-		x := entry{Epoch: newEpoch(e.now(), max(h.Epoch, p.out.epoch))}
-		if err := p.outLog.append(x); err != nil {
+		if err := e.startAnew(p, max(h.Epoch, p.out.epoch)); err != nil {
 			return err
-		}
-		p.out.note(x, nil)
-		for _, q := range p.queue {
-			q.seq, q.due = 0, now
 		}
 		e.alarm(p.Station, setBack)
 		return nil

@@ -274,10 +274,12 @@ func (e *engine) syncBook(ctx context.Context) {
 	for _, p := range due {
 		p.unsynced = false
 		if p.Revoked {
-			e.refuseAll(p, "the station "+p.Station+" was revoked")
+			e.refuseAll(p, revokedWhy(p))
 		}
 	}
 }
+
+func revokedWhy(p *peer) string { return "the station " + p.Station + " was revoked" }
 
 // far lists its agents as the address book takes them; nil for one that is out.
 func (p *peer) far() []office.FarAgent {

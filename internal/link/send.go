@@ -134,6 +134,10 @@ func (e *engine) scan() {
 // ship publishes what is due for a station, in order.
 func (e *engine) ship(p *peer) {
 	now := e.mono()
+	if p.Revoked && !p.unsynced {
+		e.refuseAll(p, revokedWhy(p))
+		return
+	}
 	if p.Revoked || p.Key == "" || p.unsynced || now.Before(p.blocked) || len(p.queue) == 0 {
 		return
 	}

@@ -546,6 +546,41 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
+// TestRevokedComesBack: what was given back to its author because its station was
+// revoked stays undelivered, also if a station of that name is let in later.
+func TestRevokedComesBack(t *testing.T) {
+	t.Parallel()
+	hub, a, b := pair(t)
+	say := func(subject string) mail.ID {
+		return a.send("ann", mailbox.Draft{To: []string{"bob@b"}, Act: mail.Inform, Subject: subject, Body: "x"})
+	}
+	say("Before")
+	b.gets("bob", "Before")
+	b.halt()
+	id := say("Too late")
+	a.until("it left", func() bool { return hub.Waiting("b") > 0 })
+	hub.Revoke("b")
+	hub.Lose("b")
+	a.says(id, "refused bob@b")
+	a.says(say("While it was out"), "refused bob@b")
+	a.gets("ann", "Not delivered: While it was out")
+	hub.Readmit("b")
+	b.start()
+	a.until("in service again", func() bool {
+		reg, err := a.office().Registry()
+		if err != nil {
+			return false
+		}
+		e, _ := reg.Entry("bob@b")
+		return !e.Archived
+	})
+	say("After")
+	b.gets("bob", "After")
+	if got := b.has("bob", ""); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestRotated: a new key that the one before vouches for is taken without a
 // word; one that nobody vouches for waits for a person.
 func TestRotated(t *testing.T) {

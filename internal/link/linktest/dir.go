@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,6 +52,9 @@ func (h *Hub) SetDown(station string, down bool) { h.set(h.down, station, down) 
 
 // Revoke throws a station out.
 func (h *Hub) Revoke(station string) { h.set(h.revoked, station, true) }
+
+// Readmit lets a station in that was revoked.
+func (h *Hub) Readmit(station string) { h.set(h.revoked, station, false) }
 
 func (h *Hub) set(m map[string]bool, station string, to bool) {
 	h.mu.Lock()
@@ -230,9 +232,9 @@ func (w *dirWire) Cards(context.Context) (map[string]link.Card, error) {
 		err = errors.Join(err, rerr)
 		out[n.Name()] = link.Card{Data: data}
 	}
-	for n := range maps.Keys(h.revoked) {
+	for n, revoked := range h.revoked {
 		c := out[n]
-		c.Revoked = true
+		c.Revoked = revoked
 		out[n] = c
 	}
 	return out, err
