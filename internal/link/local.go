@@ -29,6 +29,9 @@ func (h home) localise(m *mail.Message, c Cargo, them string) (*mail.Message, er
 	out.From = from.Name + "@" + them
 	out.Office, out.Station = h.office, them
 	out.Envelope = &mail.Envelope{Recipients: h.ours(c.Recipients), CC: h.ours(c.CC)}
+	if m.Envelope != nil { // no office sees the whole of a circle over three
+		out.Envelope.Turns = m.Envelope.Turns
+	}
 	if out.To, err = h.to(m.To, c, them); err != nil {
 		return nil, err
 	}

@@ -37,9 +37,13 @@ func (o *Office) SetFar(reg *registry.Registry, station string, agents []FarAgen
 	var list []registry.Entry
 	add := func(a FarAgent) {
 		name := a.Name + "@" + station
+		dir := name
+		if had, ok := reg.Entry(name); ok && had.AID != a.AID { // one who is gone keeps the mailbox
+			dir += "." + a.AID
+		}
 		list = append(list, registry.Entry{
 			AID: a.AID, Name: name, Role: a.Role, Runtime: a.Runtime, Archived: a.Archived,
-			InboxPath: filepath.Join(o.Dir, AgentsDir, name, spool.Inbox), Joined: o.Sys.Now().UTC(),
+			InboxPath: filepath.Join(o.Dir, AgentsDir, dir, spool.Inbox), Joined: o.Sys.Now().UTC(),
 		})
 	}
 	for _, a := range agents {

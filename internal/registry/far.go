@@ -2,6 +2,8 @@ package registry
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +31,11 @@ func (r *Registry) PutFar(station string, list []Entry) (changed bool, refused [
 		return false, nil, err
 	}
 	err = r.edit("register far agents", station, func(d *document) error {
-		f := far{doc: d, station: station, held: map[string]string{}, byAID: map[string]int{}, listed: map[string]bool{}}
+		f := far{doc: d, station: station, held: map[string]string{}, byAID: map[string]int{}, listed: map[string]bool{}, coming: map[string]bool{}}
 		f.index()
+		for _, e := range list {
+			f.coming[e.AID] = true
+		}
 		for _, e := range list {
 			if err := f.put(e); err != nil {
 				refused = append(refused, err)
@@ -49,7 +54,8 @@ type far struct {
 	station string
 	held    map[string]string // names, aliases, channels: by whose aid, "" for no agent's
 	byAID   map[string]int
-	listed  map[string]bool // aids
+	coming  map[string]bool // aids of the list
+	listed  map[string]bool // of these, what was taken
 	changed bool
 }
 
@@ -74,7 +80,7 @@ func (f *far) put(e Entry) error {
 	if known && f.doc.agents[i].Station != f.station {
 		return refuse(mail.KindConflict, fmt.Errorf("its aid %s is %s's", e.AID, f.doc.agents[i].Name))
 	}
-	if aid, taken := f.held[e.Name]; taken && aid != e.AID {
+	if aid, taken := f.held[e.Name]; taken && aid != e.AID && !f.vacate(aid, e.Name) {
 		return refuse(mail.KindConflict, fmt.Errorf("the name is that of another agent, %s", aid))
 	}
 	if f.listed[e.AID] {
@@ -86,12 +92,55 @@ func (f *far) put(e Entry) error {
 		return nil
 	}
 	if e.Transcript == "" {
-		e.Transcript = defaultTranscript(e.Name)
+		e.Transcript = f.freeTranscript(e)
 	}
 	f.byAID[e.AID] = len(f.doc.agents)
 	f.doc.agents = append(f.doc.agents, e.clone())
 	f.changed = true
 	return nil
+}
+
+// vacate frees a name that an agent of the same station has who is there no more:
+// the station was made anew, under a key that a person trusts, and its bob is
+// another bob by aid. The one before keeps its mail, and gets a name that says so.
+func (f *far) vacate(aid, name string) bool {
+	i, known := f.byAID[aid]
+	if !known || f.doc.agents[i].Station != f.station || f.coming[aid] {
+		return false
+	}
+	local, _ := mail.SplitStation(name)
+	was := local[:min(len(local), 48)] + ".was-" + shortOf(aid) + "@" + f.station
+	if _, taken := f.held[was]; taken {
+		return false
+	}
+	e := f.doc.agents[i].clone()
+	e.Aliases = slices.DeleteFunc(e.Aliases, func(a string) bool { return a == name })
+	if e.Name == name {
+		if e.Transcript == "" {
+			e.Transcript = defaultTranscript(e.Name)
+		}
+		e.Name = was
+		f.held[was] = aid
+	}
+	e.Archived = true
+	f.doc.agents[i], f.changed = e, true
+	return true
+}
+
+// freeTranscript is the usual file, or one of its own if another agent of that
+// name had it.
+func (f *far) freeTranscript(e Entry) string {
+	file := defaultTranscript(e.Name)
+	if slices.ContainsFunc(f.doc.agents, func(a Entry) bool { return a.Transcript == file }) {
+		file = strings.TrimSuffix(file, ".md") + "." + shortOf(e.AID) + ".md"
+	}
+	return file
+}
+
+// shortOf tells agents of one name apart.
+func shortOf(aid string) string {
+	sum := sha256.Sum256([]byte(aid))
+	return hex.EncodeToString(sum[:3])
 }
 
 func (f *far) update(was *Entry, e Entry) {

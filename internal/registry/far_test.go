@@ -78,7 +78,7 @@ func TestPutFarRefuses(t *testing.T) {
 		"a third's aid":    {[]Entry{farEntry("eve@lab", "z-ann")}, mail.KindConflict, "ann@zoo's"},
 		"our name":         {[]Entry{farEntry("coder", "l-x")}, mail.KindInvalid, "coder"},
 		"a third's name":   {[]Entry{farEntry("eve@zoo", "l-x")}, mail.KindInvalid, "eve@zoo"},
-		"another's name":   {[]Entry{farEntry("bob@lab", "l-new")}, mail.KindConflict, "another agent"},
+		"another's name":   {[]Entry{farEntry("bob@lab", "l-new"), farEntry("bob@lab", "l-bob")}, mail.KindConflict, "another agent"},
 		"one aid twice":    {[]Entry{farEntry("x@lab", "l-x"), farEntry("y@lab", "l-x")}, mail.KindConflict, "twice"},
 		"no name":          {[]Entry{farEntry("@lab", "l-x")}, mail.KindInvalid, "name"},
 		"a reserved name":  {[]Entry{farEntry("broadcast@lab", "l-x")}, mail.KindInvalid, "broadcast"},
@@ -143,4 +143,36 @@ func TestFarNames(t *testing.T) {
 	}
 	put(t, m, text)
 	mustLoad(t, m)
+}
+
+// TestStationMadeAnew: the agents of a station that was set up again have the
+// old names under new aids; those before keep their mail and aids.
+func TestStationMadeAnew(t *testing.T) {
+	t.Parallel()
+	m, r := office(t, "coder")
+	if _, refused, err := r.PutFar("lab", []Entry{farEntry("bob@lab", "l-bob")}); err != nil || len(refused) > 0 {
+		t.Fatal(refused, err)
+	}
+	again := farEntry("bob@lab", "m-bob")
+	again.InboxPath = "/office/agents/bob@lab.m-bob/inbox"
+	for range 2 {
+		if _, refused, err := r.PutFar("lab", []Entry{again}); err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
+		}
+	}
+	if err := r.Save(m); err != nil {
+		t.Fatal(err)
+	}
+	r = mustLoad(t, m)
+	now, _ := r.Entry("bob@lab")
+	was, _ := r.EntryByAID("l-bob")
+	if now.AID != "m-bob" || now.Archived || now.Transcript == was.Transcript || now.InboxPath == was.InboxPath {
+		t.Errorf("now %+v", now)
+	}
+	if !was.Archived || was.Name == "bob@lab" || was.Station != "lab" || was.InboxPath != "/office/agents/bob@lab/inbox" || was.Transcript != "_inbox_bob@lab.md" {
+		t.Errorf("was %+v", was)
+	}
+	if list := r.Namesakes("bob"); len(list) != 1 || list[0].AID != "m-bob" {
+		t.Errorf("%+v", list)
+	}
 }
