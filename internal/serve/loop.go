@@ -32,7 +32,7 @@ type run struct {
 	saidAt   time.Time
 	told     map[mail.ID]bool // deferrals that were logged
 	worked   bool             // since the heap was last given back
-	calm     bool             // rest is not done; the next look goes on with it
+	calm     int              // how many looks go on with giving memory back
 }
 
 // loop routes until ctx ends. ready is called after the first pass.
@@ -108,8 +108,8 @@ func (r *run) look() {
 	if r.waiting > 0 || time.Since(r.lastFull) >= every {
 		r.todo.all = true
 	}
-	if r.calm && r.todo.empty() {
-		r.calm = r.rest()
+	if r.todo.empty() {
+		r.restOn()
 	}
 }
 
@@ -216,7 +216,7 @@ func (r *run) after(ctx context.Context, opt router.Options, rep router.Report, 
 	case len(rep.Results) > 0:
 		r.worked = true
 	case opt.All:
-		r.calm = r.rest()
+		r.rest()
 	}
 }
 
