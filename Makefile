@@ -46,7 +46,7 @@ e2e-web: build ## the page in a real Chromium; its screenshots go to out/screens
 	$(TESTENV) $(GO) test -tags e2e -count=1 -timeout 20m ./e2e/web
 
 e2e-links: ## linked offices in networks of their own, under faults for POSTROOM_LINK_FAULTS (e2e/README.md)
-	cd e2e/links && POSTROOM_LINK_FAULTS=$(LINKFAULTS) $(GO) test -tags e2e -count=1 -timeout 40m
+	@set -o pipefail; cd e2e/links && POSTROOM_LINK_FAULTS=$(LINKFAULTS) $(GO) test -tags e2e -v -count=1 -timeout 40m | grep -v '^=== '
 
 bench: ## ratios against peers and physical limits, in one run (docs/bench.md)
 	$(GO) run ./bench $(BENCHFLAGS)

@@ -3,7 +3,10 @@
 package links
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -154,6 +157,31 @@ func TestFullReceiver(t *testing.T) {
 		free()
 	}
 	if v := w.rest(ta.all()); v.crossings != 38 {
+		t.Errorf("%v", v)
+	}
+}
+
+// A clock that is an hour ahead at one end changes neither order nor delivery. The
+// wall clock cannot be set for one process, so it is the mailbox's own clock: that
+// is what a machine knows that has been an hour ahead.
+func TestClockAhead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "one:ann", "two:bob")
+	one, two := w.station("one"), w.station("two")
+	var ta tally
+	ahead := time.Now().UTC().Add(time.Hour).Format("2006-01-02T15-04-05") + "-000Z-0000-00000000"
+	must(t, os.WriteFile(filepath.Join(one.office, "agents", "ann", ".clock"), []byte(fmt.Sprintf("%-63s\n", ahead)), 0o600))
+	for range 3 {
+		id := ta.say(one, "ann", "bob@two", "--act", "query", "--wait", "30s").want(0, "delivered").id()
+		if id < ahead {
+			t.Fatalf("%s is not an hour ahead", id)
+		}
+		two.ok("read", id, "--as", "bob")
+		if back := ta.say(two, "bob", "ann@one", "--reply-to", id, "--act", "inform", "--wait", "30s").want(0, "delivered").id(); back < id {
+			t.Errorf("the answer %s sorts before %s", back, id)
+		}
+	}
+	if v := w.rest(ta.all()); v.crossings != 6 {
 		t.Errorf("%v", v)
 	}
 }

@@ -4,6 +4,7 @@ package links
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 )
 
@@ -23,12 +24,15 @@ type network interface {
 	carrier(host int, up bool)
 }
 
+// worlds counts the networks on loopback, so that each has addresses of its own.
+var worlds atomic.Int32
+
 // newNetwork is a switch of ours where namespaces are allowed, else loopback.
 func newNetwork() network {
 	if alone {
 		return &ether{}
 	}
-	return &loopback{proxies: map[int]*proxy{}}
+	return &loopback{net: worlds.Add(1), proxies: map[int]*proxy{}}
 }
 
 func (e *ether) addr(host int) string { return fmt.Sprintf("%s%d", subnet, host) }
@@ -44,13 +48,14 @@ func (e *ether) carrier(host int, up bool) {
 // loopback gives each host an address of 127.0.0.0/8, and each pair that talks a
 // proxy.
 type loopback struct {
+	net     int32
 	hosts   int
 	proxies map[int]*proxy // by the number of the host that calls
 }
 
 func (l *loopback) plug(*testing.T, string) int { l.hosts++; return l.hosts }
 
-func (l *loopback) addr(host int) string { return fmt.Sprintf("127.77.0.%d", host) }
+func (l *loopback) addr(host int) string { return fmt.Sprintf("127.77.%d.%d", l.net, host) }
 
 func (l *loopback) reach(t *testing.T, from, to, port int) string {
 	if l.proxies[from] == nil {

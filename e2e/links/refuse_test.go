@@ -3,13 +3,57 @@
 package links
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
 
-// What a far station will not take comes back with its reason, once, and is
-// never brought again.
-func TestRefused(t *testing.T) {
+// What a far station will not take comes back with the reason, once, and is never
+// brought again. Here it is mail for somebody whom the far office knows nothing of
+// any more, since it was put back to a backup.
+func TestBounced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "one:ann", "two:bob")
+	one, two := w.station("one"), w.station("two")
+	two.serve.end()
+	restore := two.backup()
+	two.up()
+	two.join("carl")
+	until(t, "one knows carl", func() bool { return readBoxes("one", one.office).agents["carl@two"] != nil })
+	one.serve.end()
+	two.serve.end()
+	restore()
+	two.up()
+	id := one.post("send", "carl@two", "--as", "ann", "-m", "are you there?", "--wait", "1s").want(4, "stored, not yet delivered").id()
+	one.up()
+	told := func() (n int) {
+		for _, l := range readBoxes("one", one.office).agents["ann"].has() {
+			if l.InReplyTo == id && strings.HasPrefix(l.From, "postroom") {
+				n++
+				if !strings.Contains(l.Body, "registry") {
+					t.Errorf("the bounce does not say why: %s", l.Body)
+				}
+			}
+		}
+		return n
+	}
+	until(t, "ann is told", func() bool { return told() > 0 && one.read().refusals(id) == 1 })
+	for n := range 2 { // neither end brings it again
+		for _, s := range w.stations {
+			s.serve.end()
+			s.up()
+		}
+		one.send("ann", "bob@two", fmt.Sprint("still there? ", n))
+	}
+	if n := told(); n != 1 {
+		t.Errorf("ann has %d bounces", n)
+	}
+	until(t, "nothing waits", func() bool { return w.quiet() == "" })
+}
+
+// Mail for who is archived when it arrives is stored there, and a sender who
+// expects an answer is told that nobody is there.
+func TestArchivedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "one:ann", "two:bob,bea")
 	one, two := w.station("one"), w.station("two")
