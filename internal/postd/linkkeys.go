@@ -73,7 +73,9 @@ func runLinkLeave(ctx context.Context, e *cli.Env, forget bool) error {
 		if err != nil {
 			return err
 		}
-		if err := m.Leave(ctx); err != nil {
+		if err := m.Leave(ctx); mail.KindOf(err) == mail.KindIdentity {
+			return err // it is out already, and the error says what to do
+		} else if err != nil {
 			return e.Fail(mail.KindOf(err), id.Station, err, "try again when the hub is there, or leave without it: post link leave --forget")
 		}
 	}

@@ -30,12 +30,12 @@ func Join(ctx context.Context, line Line, station, seed string) (Member, error) 
 	if err != nil {
 		return Member{}, err
 	}
-	nc, err := dial("join", line.Addrs, line.Pin, nats.CustomInboxPrefix(natslink.InboxPrefix(guestName)))
+	nc, err := dial("link join", line.Addrs, line.Pin, nats.CustomInboxPrefix(natslink.InboxPrefix(guestName)))
 	if err != nil {
 		return Member{}, err
 	}
 	defer nc.Close()
-	a, err := ask(ctx, nc, "join", line.Team.Service("join"), question{Invite: line.Invite, Station: station, Key: key})
+	a, err := ask(ctx, nc, "link join", line.Team.Service("join"), question{Invite: line.Invite, Station: station, Key: key})
 	if err != nil {
 		return Member{}, err
 	}
@@ -88,22 +88,22 @@ func (m Member) rotation(ctx context.Context, seed string, retire bool) (answer,
 	if err != nil {
 		return answer{}, err
 	}
-	nc, err := m.dial("rotate")
+	nc, err := m.dial("link rotate")
 	if err != nil {
 		return answer{}, err
 	}
 	defer nc.Close()
-	return ask(ctx, nc, "rotate", m.Team.Service("rotate."+m.Station), question{Key: key, Sig: sig, Retire: retire})
+	return ask(ctx, nc, "link rotate", m.Team.Service("rotate."+m.Station), question{Key: key, Sig: sig, Retire: retire})
 }
 
 // Leave takes the station out of the team. What it has sent is delivered.
 func (m Member) Leave(ctx context.Context) error {
-	nc, err := m.dial("leave")
+	nc, err := m.dial("link leave")
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	_, err = ask(ctx, nc, "leave", m.Team.Service("leave."+m.Station), question{})
+	_, err = ask(ctx, nc, "link leave", m.Team.Service("leave."+m.Station), question{})
 	return err
 }
 
@@ -232,7 +232,11 @@ func addrs(urls []string) []string {
 func dial(op string, addrs []string, pin string, opts ...nats.Option) (*nats.Conn, error) {
 	opts = append(append(natslink.Dialing(pin), opts...), quiet(), nats.NoReconnect(), nats.Timeout(5*time.Second), nats.DontRandomize(), nats.Name("postroom "+op))
 	nc, err := nats.Connect(strings.Join(urls(addrs), ","), opts...)
-	if err != nil {
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return nil, &mail.Error{Op: op, Kind: mail.KindIdentity, Addr: strings.Join(addrs, ", "), Err: errors.New("the hub does not let this station in any more: it was revoked, or has left"),
+			Hint: "forget what it was: post link leave --forget; then join again with a new line"}
+	case err != nil:
 		return nil, &mail.Error{Op: op, Kind: mail.KindTimeout, Addr: strings.Join(addrs, ", "), Err: errors.New(natslink.Why(err)),
 			Hint: "is post hub running there, and can this machine reach it?"}
 	}
@@ -264,7 +268,7 @@ func ask(ctx context.Context, nc *nats.Conn, op, subject string, q question) (an
 // checkJWT refuses a JWT that is for another key than ours.
 func checkJWT(token, key string) error {
 	if natslink.KeyOf(token) != key {
-		return &mail.Error{Op: "join", Kind: mail.KindInvalid, Addr: "the hub", Err: errors.New("answered with a JWT that is not ours"), Hint: "ask who runs the hub"}
+		return &mail.Error{Op: "link join", Kind: mail.KindInvalid, Addr: "the hub", Err: errors.New("answered with a JWT that is not ours"), Hint: "ask who runs the hub"}
 	}
 	return nil
 }

@@ -205,6 +205,9 @@ func TestControl(t *testing.T) {
 		}
 	}
 	await(t, w, "out", func(s link.State) bool { return !s.Up })
+	if err := m.Leave(t.Context()); mail.KindOf(err) != mail.KindIdentity || !strings.Contains(err.Error(), "--forget") {
+		t.Errorf("who is out leaves: %v", err)
+	}
 	if s, err = c.Status(t.Context()); err != nil || len(s.Stations) != 0 || len(s.Revoked) != 1 {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -52,7 +52,7 @@ func urls(addrs []string) []string {
 // error is KindInvalid and never holds what was pasted.
 func ParseLine(s string) (Line, error) {
 	bad := func(why string) (Line, error) {
-		return Line{}, &mail.Error{Op: "join", Kind: mail.KindInvalid, Addr: "the join line", Err: errors.New(why),
+		return Line{}, &mail.Error{Op: "link join", Kind: mail.KindInvalid, Addr: "the join line", Err: errors.New(why),
 			Hint: `copy the whole line that "post hub" or "post hub invite" printed`}
 	}
 	rest, ok := strings.CutPrefix(strings.Join(strings.Fields(s), ""), linePrefix)

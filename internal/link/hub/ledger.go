@@ -116,7 +116,7 @@ func (l *ledger) join(secret []byte, station, key string, now time.Time) error {
 	case known != nil && known.Key != key:
 		return refuse(mail.KindConflict, "there is a station "+station+" already", `choose another name with --station, or have that one revoked first: "post link revoke `+station+`"`)
 	case slices.Contains(l.revokedKeys(), key):
-		return refuse(mail.KindConflict, "this key was revoked", "join with a new one: run post link leave first")
+		return refuse(mail.KindConflict, "this key was revoked", "join with a new one: first run post link leave --forget")
 	}
 	i.Station, i.Key = station, key
 	if known == nil {

@@ -188,6 +188,8 @@ func why(err error, revoked bool) string {
 		return "whoever answers there has another key than the hub that was joined; if the hub was set up anew, join again"
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired):
 		return "the server does not accept these credentials"
+	case errors.Is(err, nats.ErrNoServers):
+		return "nobody answers there"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nobody listens there: is post hub running?"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
