@@ -234,13 +234,6 @@ func (p pinned) sameBut(q pinned) bool {
 	return reflect.DeepEqual(p, q)
 }
 
-const (
-	// bookMost is about how many far agents get their mailboxes while the office
-	// waits: the lease is held meanwhile, so a large team comes in parts.
-	bookMost  = 200
-	bookPause = 50 * time.Millisecond
-)
-
 // syncBook gives the agents of the stations that changed their mailboxes here.
 func (e *engine) syncBook(ctx context.Context) {
 	var due []*peer
@@ -253,18 +246,13 @@ func (e *engine) syncBook(ctx context.Context) {
 		return
 	}
 	e.bookAt = e.mono().Add(time.Second)
-	more := false
 	err := e.withLease(ctx, func() error {
 		reg, err := e.office.Registry()
 		if err != nil {
 			return err
 		}
-		fresh := 0
-		changed, done := false, due[:0:0]
+		changed := false
 		for _, p := range due {
-			if fresh >= bookMost {
-				break
-			}
 			did, refused, err := e.office.SetFar(reg, p.Station, p.far())
 			if err != nil {
 				return err
@@ -272,12 +260,7 @@ func (e *engine) syncBook(ctx context.Context) {
 			for _, r := range refused {
 				e.alarm(p.Station, line(r))
 			}
-			if done = append(done, p); did {
-				changed, fresh = true, fresh+len(p.Agents)
-			}
-		}
-		if len(done) < len(due) {
-			due, more = done, true
+			changed = changed || did
 		}
 		if !changed {
 			return nil
@@ -287,9 +270,6 @@ func (e *engine) syncBook(ctx context.Context) {
 	if err != nil {
 		e.log.Warn("the address book could not be brought up to date; trying again", "error", line(err))
 		return
-	}
-	if more {
-		e.bookAt = e.mono().Add(bookPause)
 	}
 	for _, p := range due {
 		p.unsynced = false
