@@ -12,6 +12,7 @@ import (
 	"github.com/postroom/postroom/internal/link"
 	"github.com/postroom/postroom/internal/link/linktest"
 	"github.com/postroom/postroom/internal/mail"
+	"github.com/postroom/postroom/internal/mailbox"
 )
 
 // forger is a station of the team, with its keys in the hands of somebody who
@@ -23,11 +24,11 @@ type forger struct {
 	n    int
 }
 
-// forge makes c a station that b knows, and takes its link away from it.
-func forge(t *testing.T, hub *linktest.Hub, b *lab) *forger {
+// forge makes c a station that is known, and takes its link away from it.
+func forge(t *testing.T, hub *linktest.Hub, knows *lab) *forger {
 	t.Helper()
 	c := newLab(t, hub, "c", "eve")
-	b.knows("eve@c")
+	knows.knows("eve@c")
 	c.halt()
 	keys, err := link.OpenKeys(c.office().FS)
 	if err != nil {
@@ -159,4 +160,97 @@ func waitingFor(t *testing.T, hub *linktest.Hub, station string) (out []string) 
 		}
 	}
 	return out
+}
+
+// TestRefusalWithoutRoom: a refusal that cannot be written down for its author is
+// not counted as told.
+func TestRefusalWithoutRoom(t *testing.T) {
+	t.Parallel()
+	hub, a, _ := pair(t)
+	c := forge(t, hub, a)
+	a.knows("postroom@c")
+	id := a.send("ann", mailbox.Draft{To: []string{"eve@c"}, Act: mail.Request, Subject: "Will you?", Body: "x"})
+	a.until("it left", func() bool { return hub.Waiting("c") > 0 })
+	outbox := filepath.Join(a.dir, "agents", "postroom@c", "outbox")
+	if err := os.Rename(outbox, outbox+".away"); err != nil {
+		t.Fatal(err)
+	}
+	c.raw(link.Header{Team: "t", Kind: link.Receipt, From: "c", To: "a"},
+		[]byte(`{"events":[{"event":"refused","id":"`+string(id)+`","at":"2026-05-30T14:03:11Z","text":"no"}]}`))
+	a.until("it cannot be told", func() bool { return strings.Contains(a.log.String(), "receipts could not be stored") })
+	if err := os.Rename(outbox+".away", outbox); err != nil {
+		t.Fatal(err)
+	}
+	a.gets("ann", "Not delivered: Will you?")
+	a.nothingWaits("eve@c")
+}
+
+// TestRevokedWhileAway: what waited when this station ended goes back to its
+// author although the revocation was noted before.
+func TestRevokedWhileAway(t *testing.T) {
+	t.Parallel()
+	hub, a, b := pair(t)
+	b.halt()
+	id := a.send("ann", mailbox.Draft{To: []string{"bob@b"}, Act: mail.Request, Subject: "Too late", Body: "x"})
+	a.until("it left", func() bool { return hub.Waiting("b") > 0 })
+	a.halt()
+	hub.Revoke("b")
+	file := filepath.Join(a.dir, "link", "peers", "b.json")
+	data, err := os.ReadFile(file)
+	if err == nil {
+		text := strings.TrimRight(string(data), "}\n \t") + ",\n  \"revoked\": true\n}\n"
+		err = os.WriteFile(file, []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.start()
+	a.says(id, "refused bob@b")
+	a.gets("ann", "Not delivered: Too late")
+}
+
+// TestSpoiltPeer: one station whose file cannot be read stops no other, and its
+// key is not learned anew.
+func TestSpoiltPeer(t *testing.T) {
+	t.Parallel()
+	hub, a, b := pair(t)
+	c := newLab(t, hub, "c", "eve")
+	b.knows("eve@c")
+	c.knows("bob@b")
+	b.halt()
+	file := filepath.Join(b.dir, "link", "peers", "c.json")
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.start()
+	c.send("eve", mailbox.Draft{To: []string{"bob@b"}, Act: mail.Inform, Subject: "From c", Body: "x"})
+	a.send("ann", mailbox.Draft{To: []string{"bob@b"}, Act: mail.Inform, Subject: "From a", Body: "x"})
+	b.gets("bob", "From a")
+	b.until("it is said", func() bool { return strings.Contains(strings.Join(b.alarms(), "\n"), "cannot be read") })
+	if data, err := os.ReadFile(file); err != nil || string(data) != "{" {
+		t.Errorf("%s %v", data, err)
+	}
+	if got := b.has("bob", "From c"); len(got) > 0 {
+		t.Errorf("its key was learned anew: %v", got)
+	}
+}
+
+// TestManySequences: a station that says again and again that ours was set back
+// makes no work of it.
+func TestManySequences(t *testing.T) {
+	t.Parallel()
+	hub, a, _ := pair(t)
+	c := forge(t, hub, a)
+	a.send("ann", mailbox.Draft{To: []string{"eve@c"}, Act: mail.Inform, Subject: "x", Body: "x"})
+	a.until("it left", func() bool { return hub.Waiting("c") > 0 })
+	for i := range 50 {
+		c.raw(link.Header{Team: "t", Kind: link.Receipt, From: "c", To: "a"},
+			[]byte(fmt.Sprintf(`{"have":{"epoch":"e-ffffffffff%02x-01234567","upto":1,"at":1}}`, i)))
+	}
+	a.until("they were taken", func() bool { return strings.Contains(strings.Join(a.alarms(), "\n"), "set back") })
+	a.until("the rest is put off", func() bool { return strings.Contains(a.log.String(), "a moment ago") })
+	data, err := os.ReadFile(filepath.Join(a.dir, "link", "out", "c.jsonl"))
+	if n := strings.Count(string(data), `"epoch"`); err != nil || n > 3 {
+		t.Errorf("%d sequences, %v", n, err)
+	}
 }

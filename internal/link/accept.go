@@ -7,10 +7,15 @@ import (
 	"time"
 
 	"github.com/postroom/postroom/internal/mail"
-	"github.com/postroom/postroom/internal/office"
 	"github.com/postroom/postroom/internal/registry"
 	"github.com/postroom/postroom/internal/spool"
 )
+
+// errWaits: it is not the disk that keeps a message from being stored.
+var errWaits = errors.New("what its station sent before it waits")
+
+// sequence names the sequence that an envelope is of.
+func (c *coming) sequence() string { return c.peer.Station + " " + c.env.Epoch }
 
 // accept puts messages into their authors' outboxes here, durably, and notes
 // their numbers. Those whose err is set were not stored.
@@ -25,13 +30,20 @@ func (e *engine) accept(list []*coming) []*coming {
 	letters := map[string][]*spool.Letter{}
 	of := map[string][]*coming{}
 	first := map[string]*coming{} // by station and id: it may stand twice among what came
+	stuck := map[string]error{}   // by sequence: one waits, so those behind it do
 	for _, c := range list {
 		key := c.peer.Station + "/" + string(c.env.ID)
 		if c.twin = first[key]; c.twin != nil {
 			continue
 		}
 		first[key] = c
+		if c.err = stuck[c.sequence()]; c.err != nil {
+			continue
+		}
 		author, data, err := e.prepare(reg, c)
+		if err != nil {
+			stuck[c.sequence()] = errWaits
+		}
 		if c.err = err; err != nil || data == nil {
 			continue
 		}
@@ -40,7 +52,7 @@ func (e *engine) accept(list []*coming) []*coming {
 	}
 	for name, ls := range letters {
 		x, _ := reg.Entry(name)
-		if _, err := e.store(x, ls); err != nil {
+		if err := e.store(x, ls); err != nil {
 			for _, c := range of[name] {
 				c.err = err
 			}
@@ -62,19 +74,24 @@ func (e *engine) accept(list []*coming) []*coming {
 }
 
 // store puts letters into a far author's outbox, durably, as its owner.
-func (e *engine) store(x registry.Entry, ls []*spool.Letter) (office.Author, error) {
+// Each letter has an error of its own, too.
+func (e *engine) store(x registry.Entry, ls []*spool.Letter) error {
 	a, err := e.office.Author(x)
 	if err != nil {
-		return a, err
+		return err
 	}
 	unlock, err := a.Box.Lock(boxPatience)
 	if err != nil {
-		return a, err
+		return err
 	}
 	defer unlock()
 	a.Box.StoreAll(ls, e.office.Sys.Batch())
-	return a, nil
+	return nil
 }
+
+// recipientsMost bounds the recipients of one message: each that is unknown is
+// answered by itself.
+const recipientsMost = 2000
 
 // prepare makes a message local. Without data there is nothing to store: it is
 // here already, or refused, which its station is told. An error means: later.
@@ -91,6 +108,9 @@ func (e *engine) prepare(reg *registry.Registry, c *coming) (author registry.Ent
 	cargo, raw, err := unpack(body)
 	if err != nil {
 		return refuse(line(err))
+	}
+	if len(cargo.Recipients)+len(cargo.CC) > recipientsMost {
+		return refuse("it has too many recipients")
 	}
 	c.cargo, c.digest = cargo, mail.DigestOf(raw)
 	if d, ok := p.in.digests[c.env.ID]; ok && d != c.digest {
@@ -136,12 +156,12 @@ func (e *engine) unknownAuthor(p *peer, c *coming) (registry.Entry, []byte, erro
 	first, known := p.strangers[c.env.ID]
 	if !known {
 		p.strangers[c.env.ID] = e.mono()
-	} else if e.mono().Sub(first) > authorPatience {
+	} else if e.mono().Sub(first) > authorPatience && !p.unsynced && e.cardsRead.After(first) {
 		delete(p.strangers, c.env.ID)
 		e.tell(p, Event{Event: mail.EventRefused, ID: c.env.ID, At: e.now(), Text: "its author is nobody on the card of " + p.Station})
 		return registry.Entry{}, nil, nil
 	}
-	return registry.Entry{}, nil, fmt.Errorf("its author %s is not on the card of %s yet", c.msg.From, p.Station)
+	return registry.Entry{}, nil, fmt.Errorf("%w: its author %s is not on the card of %s yet", errWaits, c.msg.From, p.Station)
 }
 
 // hasIt reports whether the message is here already; then its station is told

@@ -15,6 +15,12 @@ import (
 // alarmsMax bounds the alarms that the status shows.
 const alarmsMax = 20
 
+// untold is what a person was not told of one station yet.
+type untold struct {
+	texts []string // the first newsLines
+	more  int
+}
+
 // alarm makes something known that must not go unnoticed: in the log, in the
 // status that post link status and post doctor show, and in the page's health.
 func (e *engine) alarm(station_, text string) {
@@ -27,7 +33,13 @@ func (e *engine) alarm(station_, text string) {
 	if len(e.alarms) > alarmsMax {
 		e.alarms = e.alarms[len(e.alarms)-alarmsMax:]
 	}
-	e.untold[station_] = append(e.untold[station_], text)
+	u := e.untold[station_]
+	if len(u.texts) < newsLines {
+		u.texts = append(u.texts, text)
+	} else {
+		u.more++
+	}
+	e.untold[station_] = u
 	e.statusDue = true
 }
 
@@ -45,16 +57,16 @@ func (e *engine) tellPerson(ctx context.Context) {
 		return
 	}
 	var news []router.News
-	for name, texts := range e.untold {
+	for name, u := range e.untold {
 		if last, told := e.toldAt[name]; told && now.Sub(last) < newsEvery {
 			continue
 		}
 		more := ""
-		if n := len(texts) - newsLines; n > 0 {
-			more, texts = fmt.Sprintf("- and %d more, in the log of postd serve\n", n), texts[:newsLines]
+		if u.more > 0 {
+			more = fmt.Sprintf("- and %d more, in the log of postd serve\n", u.more)
 		}
 		news = append(news, router.News{Key: fmt.Sprint("link ", name, e.now().Truncate(time.Minute).Unix()), Subject: "The link needs a look: station " + name,
-			Body: "About the station " + name + ":\n\n- " + strings.Join(texts, "\n- ") + "\n" + more + "\nSee: post link status\n"})
+			Body: "About the station " + name + ":\n\n- " + strings.Join(u.texts, "\n- ") + "\n" + more + "\nSee: post link status\n"})
 		e.toldAt[name] = now
 	}
 	if len(news) == 0 {

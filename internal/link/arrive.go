@@ -1,7 +1,9 @@
 package link
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -189,7 +191,11 @@ type bounce struct {
 // bounce tells the author, as what the far office says: its notice comes in as
 // its mail would. The id derives from the cause, so a repeat is the same.
 func (e *engine) bounce(p *peer, reg *registry.Registry, b bounce) error {
-	m, _, err := e.office.ReadMessage(b.id)
+	m, data, err := e.office.ReadMessage(b.id)
+	if errors.Is(err, fs.ErrNotExist) || err != nil && data != nil {
+		e.alarm(p.Station, fmt.Sprintf("it refuses %s to %s: %s; whose message it was cannot be read any more", b.id, b.to, b.why))
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -215,12 +221,17 @@ func (e *engine) bounce(p *peer, reg *registry.Registry, b bounce) error {
 		e.alarm(p.Station, fmt.Sprintf("it refuses %s to %s: %s", b.id, b.to, b.why))
 		return nil
 	}
-	data, err := note.Encode()
-	if err != nil {
+	if data, err = note.Encode(); err != nil {
 		return err
 	}
-	_, err = e.store(x, []*spool.Letter{{ID: id, Data: data}})
-	return err
+	l := &spool.Letter{ID: id, Data: data}
+	if err := e.store(x, []*spool.Letter{l}); err != nil {
+		return err
+	}
+	if errors.Is(l.Err, fs.ErrExist) {
+		return nil
+	}
+	return l.Err
 }
 
 // startAnew begins a sequence of our mail that comes after an epoch.
@@ -263,11 +274,18 @@ const setBack = "it has mail of ours that this office knows nothing of: this off
 // hear takes what a far station says of the sequence of our mail.
 func (e *engine) hear(p *peer, h Have) error {
 	h.At = min(h.At, e.now().Add(24*time.Hour).UnixMilli()) // a clock that is far off silences nobody
+	before, now := p.out.haveAt, e.mono()
 	a, known := p.out.hear(h)
 	if !known {
 		return nil
 	}
-	now := e.mono()
+	if a.restart || a.recall > 0 { // each makes work and lines in the ledger, so not as often as it likes
+		if now.Before(p.setBack) {
+			p.out.haveAt = before
+			return errors.New("it said a moment ago that much has to be sent again")
+		}
+		p.setBack = now.Add(e.times.Hold)
+	}
 	if a.restart {
 		if err := e.startAnew(p, max(h.Epoch, p.out.epoch)); err != nil {
 			return err
@@ -324,13 +342,16 @@ func (p *peer) unknownTo(seqs []uint64) (out []uint64) {
 // recall queues messages again that had arrived once and that the far station
 // has lost, under the numbers that they had.
 func (e *engine) recall(p *peer, seqs []uint64) error {
-	want := map[uint64]entry{}
-	epoch := ""
+	want, epoch := map[uint64]entry{}, ""
+	wanted := make(map[uint64]bool, len(seqs))
+	for _, s := range seqs {
+		wanted[s] = true
+	}
 	err := p.outLog.each(func(x entry) {
 		if x.Epoch != "" {
 			epoch = x.Epoch
 		}
-		if epoch == p.out.epoch && x.Seq > 0 && slices.Contains(seqs, x.Seq) {
+		if epoch == p.out.epoch && wanted[x.Seq] {
 			want[x.Seq] = x
 		}
 	})

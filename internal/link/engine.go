@@ -34,6 +34,8 @@ type engine struct {
 	follower journal.Follower
 	origins  origins
 	suspects suspects
+	off      map[string]offs           // by station
+	broken   map[string]bool           // stations of which what is known cannot be read
 	sents    map[string][]mail.Receipt // to be written into far mailboxes
 	answers  chan published
 	place    placeMark
@@ -48,7 +50,7 @@ type engine struct {
 	bookAt    time.Time
 	scanAt    time.Time
 	alarms    []station.Alarm
-	untold    map[string][]string  // alarms that a person was not told of yet, by station
+	untold    map[string]untold    // alarms that a person was not told of yet, by station
 	toldAt    map[string]time.Time // when a person was told about a station
 	newsAt    time.Time            // nobody is told before this
 	statusDue bool
@@ -58,7 +60,7 @@ type engine struct {
 
 func newEngine(s *Station, o *office.Office, id Identity, jwt string, k Keys, w Wire) *engine {
 	return &engine{Station: s, office: o, id: id, jwt: jwt, keys: k, sents: map[string][]mail.Receipt{}, wire: w, log: s.Log.With("side", "link"), times: s.Times.withDefaults(),
-		peers: map[string]*peer{}, untold: map[string][]string{}, toldAt: map[string]time.Time{}, answers: make(chan published, 1024), cardDue: true, statusDue: true}
+		peers: map[string]*peer{}, untold: map[string]untold{}, toldAt: map[string]time.Time{}, off: map[string]offs{}, broken: map[string]bool{}, answers: make(chan published, 1024), cardDue: true, statusDue: true}
 }
 
 func (e *engine) fs() vfs.FS     { return e.office.FS }

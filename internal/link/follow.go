@@ -73,8 +73,10 @@ func (e *engine) load() error {
 	}
 	for _, p := range e.peers {
 		if err := p.outLog.each(func(x entry) { p.out.note(x, func(id mail.ID) bool { return waiting[p.Station][id] }) }); err != nil {
-			return err
+			e.setAside(p.Station, "link/out/"+p.Station+".jsonl: "+line(err))
+			continue
 		}
+		p.out.forget()
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ const heldDir = station.Dir + "/held"
 // heldMost bounds how many are held of one station; more wait at the hub.
 const heldMost = 2000
 
+// heldBytes bounds the same by size.
+const heldBytes = 64 << 20
+
 // envelopeMax bounds an envelope, in bytes.
 const envelopeMax = 2 << 20
 
@@ -35,7 +38,7 @@ func (e *engine) hold(p *peer, c *coming) error {
 		}
 	}
 	if len(p.held) == 0 {
-		p.heldOf, p.heldAt = c.env.Epoch, e.mono()
+		p.heldOf, p.heldAt, p.heldSize = c.env.Epoch, e.mono(), 0
 	}
 	if p.held[c.env.Seq] != "" {
 		return nil
@@ -48,6 +51,7 @@ func (e *engine) hold(p *peer, c *coming) error {
 		return err
 	}
 	p.held[c.env.Seq] = name
+	p.heldSize += len(c.parcel.Data())
 	return nil
 }
 

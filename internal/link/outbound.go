@@ -37,6 +37,15 @@ func (o *outbound) note(e entry, keep func(mail.ID) bool) {
 	}
 }
 
+// forget drops what the hub took of what has arrived.
+func (o *outbound) forget() {
+	wanted := map[uint64]bool{}
+	for _, seq := range o.seqs {
+		wanted[seq] = o.sent[seq]
+	}
+	o.sent = wanted
+}
+
 // Have is what a far station says of the sequence that it receives.
 type Have struct {
 	Epoch   string   `json:"epoch"`

@@ -86,6 +86,7 @@ type peer struct {
 	held      map[uint64]string // what came in behind a gap: number to file name
 	heldOf    string            // the epoch of held
 	heldAt    time.Time         // since when
+	heldSize  int               // bytes that were held since then
 	asked     time.Time         // when what is missing was asked for
 	events    []Event           // to be reported
 	sayHave   bool              // report the sequence even without events
@@ -100,8 +101,9 @@ type peer struct {
 	heardMono time.Time
 	sent      []uint64 // numbers that the hub took and the ledger does not know yet
 	linesAt   time.Time
-	unsynced  bool   // its agents are not in the address book yet
-	card      []byte // as it was taken last
+	setBack   time.Time // it may not say before this that all has to be sent again
+	unsynced  bool      // its agents are not in the address book yet
+	card      []byte    // as it was taken last
 }
 
 // loadPeers reads all that is on disk about far stations.
@@ -118,14 +120,22 @@ func (e *engine) loadPeers() error {
 		}
 		p, err := readPeer(e.fs(), name)
 		if err != nil || p.Station != name {
-			e.alarm(name, "what is known of it cannot be read (link/peers/"+n+"); its mail waits")
+			e.setAside(name, "link/peers/"+n)
 			continue
 		}
 		if _, err := e.addPeer(p); err != nil {
-			return err
+			e.setAside(name, "link/in/"+name+".jsonl or link/held/"+name+": "+line(err))
 		}
 	}
 	return nil
+}
+
+// setAside leaves one station alone, so that the others have their mail. Its key
+// is not learned anew from a card: who could spoil a file would choose it.
+func (e *engine) setAside(name, what string) {
+	e.broken[name] = true
+	delete(e.peers, name)
+	e.alarm(name, "what is known of it cannot be read ("+what+"); its mail waits")
 }
 
 func (e *engine) addPeer(p pinned) (*peer, error) {
@@ -171,6 +181,9 @@ func (e *engine) readCards(ctx context.Context) {
 // signature of the key that was seen first.
 func (e *engine) seeCard(name string, c Card) error {
 	p := e.peers[name]
+	if e.broken[name] {
+		return nil
+	}
 	if c.Revoked {
 		if p != nil && !p.Revoked {
 			p.Revoked, p.unsynced = true, true

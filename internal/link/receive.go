@@ -3,6 +3,7 @@ package link
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,7 +109,7 @@ func (e *engine) check(ctx context.Context, par Parcel) *coming {
 	if p == nil {
 		e.freshCards(ctx)
 		if p = e.peers[env.From]; p == nil {
-			par.Nak(later)
+			e.putOff(par)
 			e.log.Warn("mail of a station that has no card waits at the hub", "station", env.From)
 			return nil
 		}
@@ -129,6 +130,10 @@ func (e *engine) check(ctx context.Context, par Parcel) *coming {
 	}
 	if why := env.fault(); why != "" {
 		return refuse(why)
+	}
+	if env.Kind == Mail && len(p.events) >= eventsMost {
+		e.putOff(par)
+		return nil
 	}
 	p.heard, p.heardMono, e.statusDue = e.now(), e.mono(), true
 	return &coming{parcel: par, peer: p, env: env}
@@ -178,8 +183,8 @@ func (e *engine) sort(list []*coming) (acks []Parcel) {
 		case at == ahead && len(p.held) > 0 && c.env.Epoch < p.heldOf:
 			accept = append(accept, c) // a later sequence began already: nothing is waited for any more
 		case at == ahead:
-			if len(p.held) >= heldMost {
-				c.parcel.Nak(later)
+			if len(p.held) >= heldMost || p.heldSize >= heldBytes {
+				e.putOff(c.parcel)
 				continue
 			}
 			if err := e.hold(p, c); err != nil {
@@ -196,6 +201,10 @@ func (e *engine) sort(list []*coming) (acks []Parcel) {
 		}
 	}
 	for _, c := range e.accept(accept) {
+		if errors.Is(c.err, errWaits) {
+			e.putOff(c.parcel)
+			continue
+		}
 		if c.err != nil {
 			e.cannotStore(c.peer, c.err)
 			c.parcel.Nak(later)
@@ -204,6 +213,33 @@ func (e *engine) sort(list []*coming) (acks []Parcel) {
 		acks = append(acks, c.parcel)
 	}
 	return acks
+}
+
+// putOffMost is how many envelopes of one station may be put off at once. The
+// wire hands out a few hundred that are not answered, and a station that has them
+// all holds up the mail of every other one.
+const putOffMost = 128
+
+// offs counts what was put off of one station lately.
+type offs struct {
+	since time.Time
+	n     int
+}
+
+// putOff has an envelope come again later; with too many of its station it is
+// the station that sends it again, since no receipt comes.
+func (e *engine) putOff(par Parcel) {
+	o, now := e.off[par.From()], e.mono()
+	if now.Sub(o.since) >= later {
+		o = offs{since: now}
+	}
+	o.n++
+	e.off[par.From()] = o
+	if o.n > putOffMost {
+		par.Term("too much of its station waits here already")
+		return
+	}
+	par.Nak(later)
 }
 
 func (e *engine) cannotStore(p *peer, err error) {

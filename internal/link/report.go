@@ -44,6 +44,11 @@ func readReport(body []byte) (Report, error) {
 	if len(r.Events) > reportEvents {
 		return r, errors.New("it has too many receipts")
 	}
+	if h := r.Have; h != nil {
+		if !validEpoch(h.Epoch) || h.Before != "" && !validEpoch(h.Before) || h.Upto > seqMost || len(h.Missing) > missingMax {
+			return r, errors.New("what it says of the sequence makes no sense")
+		}
+	}
 	for i := range r.Events {
 		e := &r.Events[i]
 		switch e.Event {

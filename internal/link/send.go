@@ -182,8 +182,7 @@ func (e *engine) number(p *peer, list []*parting) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	entries = append(entries, p.owedLines()...)
-	if err := p.outLog.append(entries...); err != nil {
+	if err := p.outLog.append(append(slices.Clone(entries), p.owedLines()...)...); err != nil {
 		return err
 	}
 	for _, x := range entries {

@@ -19,6 +19,10 @@ type flight struct{ events []Event }
 // missingMax is how many missing numbers are asked for at once.
 const missingMax = 1000
 
+// eventsMost is how many events may wait to be told before no more mail of the
+// station is taken, which would make more of them.
+const eventsMost = 10000
+
 // tell queues an event for a far station.
 func (e *engine) tell(p *peer, ev Event) {
 	if !p.Revoked {
