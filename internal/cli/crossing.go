@@ -148,7 +148,7 @@ func (l link) why(a policy.Agent, c mailbox.Crossing) string {
 	case l.down != "":
 		return l.down
 	case peer.Revoked:
-		return "station " + a.Station + " was revoked"
+		return "station " + a.Station + " was revoked, or has left"
 	case peer.Trouble != "":
 		return a.Station + ": " + peer.Trouble
 	case c.Sent:

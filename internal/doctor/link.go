@@ -59,7 +59,7 @@ func (x *exam) checkLink() {
 	}
 	for _, p := range s.Peers {
 		if p.Trouble != "" || p.Revoked {
-			what := "nothing goes to station " + p.Station + ": " + mail.Neutralise(cmp.Or(p.Trouble, "it was revoked"), false)
+			what := "nothing goes to station " + p.Station + ": " + mail.Neutralise(cmp.Or(p.Trouble, "it was revoked, or has left"), false)
 			x.add(Finding{Check: "link", Severity: Warning, Where: p.Station, What: what, Why: "mail for its agents waits here", Fix: "post link status"})
 		}
 	}

@@ -187,7 +187,7 @@ func (e *engine) seeCard(name string, c Card) error {
 	if c.Revoked {
 		if p != nil && !p.Revoked {
 			p.Revoked, p.unsynced = true, true
-			e.alarm(name, "it was revoked: nothing goes there or comes from there any more")
+			e.alarm(name, "it was revoked, or has left: nothing goes there or comes from there any more")
 			return writePeer(e.fs(), p.pinned)
 		}
 		return nil
@@ -292,7 +292,7 @@ func (e *engine) syncBook(ctx context.Context) {
 	}
 }
 
-func revokedWhy(p *peer) string { return "the station " + p.Station + " was revoked" }
+func revokedWhy(p *peer) string { return "the station " + p.Station + " was revoked, or has left" }
 
 // far lists its agents as the address book takes them; nil for one that is out.
 func (p *peer) far() []office.FarAgent {

@@ -115,7 +115,7 @@ func (e *engine) check(ctx context.Context, par Parcel) *coming {
 		}
 	}
 	if p.Revoked {
-		return refuse("its station was revoked")
+		return refuse("its station was revoked, or has left")
 	}
 	if !env.signedBy(p.Key) {
 		e.freshCards(ctx) // its key may be new

@@ -563,7 +563,9 @@ func TestRevokedComesBack(t *testing.T) {
 	hub.Lose("b")
 	a.says(id, "refused bob@b")
 	a.says(say("While it was out"), "refused bob@b")
-	a.gets("ann", "Not delivered: While it was out")
+	if note := a.gets("ann", "Not delivered: While it was out"); !strings.Contains(note.Body, "revoked, or has left") {
+		t.Error(note.Body) // other stations are not told which of the two
+	}
 	hub.Readmit("b")
 	b.start()
 	a.until("in service again", func() bool {

@@ -110,7 +110,7 @@ func peerRows(peers []station.Peer) [][]string {
 			heard = clock(p.Heard)
 		}
 		if p.Revoked {
-			note = "revoked"
+			note = "revoked, or left"
 		}
 		rows = append(rows, []string{p.Station, fmt.Sprint(p.Agents), waiting, heard, p.Fingerprint, note})
 	}
