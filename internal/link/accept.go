@@ -85,7 +85,7 @@ func (e *engine) store(x registry.Entry, ls []*spool.Letter) error {
 		return err
 	}
 	defer unlock()
-	a.Box.StoreAll(ls, e.office.Sys.Batch())
+	a.Box.StoreInOrder(ls, e.office.Sys.Batch())
 	return nil
 }
 

@@ -43,13 +43,28 @@ func (b Box) Unchanged(d Draft) bool {
 // has none is durable. After any error but fs.ErrExist the letter is not in the
 // outbox any more; a router may have taken it from there meanwhile, so look
 // before saying that nothing was sent. The caller holds the mailbox lock.
-func (b Box) StoreAll(letters []*Letter, batch *Batch) {
+func (b Box) StoreAll(letters []*Letter, batch *Batch) { b.store(letters, batch, false) }
+
+// StoreInOrder is StoreAll for letters that may not overtake each other: behind
+// one that could not be stored (fs.ErrExist is no such error) none is, and has its
+// error.
+func (b Box) StoreInOrder(letters []*Letter, batch *Batch) { b.store(letters, batch, true) }
+
+func (b Box) store(letters []*Letter, batch *Batch, inOrder bool) {
 	defer vfs.Hold(b.FS)()
 	b.writeAll(letters, batch.Parallel)
 	b.linkKept(letters, batch)
+	var before error
 	for _, l := range letters {
+		if before != nil && l.Err == nil {
+			l.Err = before
+			b.discard(l)
+		}
 		if l.Err == nil {
 			l.Err = b.name(l)
+		}
+		if inOrder && l.Err != nil && !errors.Is(l.Err, fs.ErrExist) {
+			before = l.Err
 		}
 		if l.Err == nil {
 			batch.Dir(b.FS, b.Path(Outbox))
