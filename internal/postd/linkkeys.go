@@ -45,9 +45,10 @@ func memberOf(o *office.Office, id link.Identity) (hub.Member, error) {
 func linkLeaveCommand() cli.Command {
 	return cli.Command{
 		Name: "leave", Summary: "take this office out of its team", Usage: "[--forget]", Person: true,
-		Long: `The hub lets this station in no more, and the others see that it is gone. What
-it has sent is delivered; what has not arrived stays in the far agents' mailboxes
-here, and so does all mail. Its keys are deleted.
+		Long: `The hub lets this station in no more, and the others see that it is gone. Wait
+until "post link status" shows nothing WAITING: a station that sees this before it
+has fetched its mail takes none of it. What has not arrived stays in the far
+agents' mailboxes here, and so does all mail. Its keys are deleted.
 
 If the hub can't be reached for good, --forget does all of that here alone; have
 whoever runs the hub revoke the station.`,
