@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,15 @@ import (
 // alarmsMax bounds the alarms that the status shows.
 const alarmsMax = 20
 
+// alarmsAge is how long the status shows one; the log and the person's notice stay.
+const alarmsAge = 24 * time.Hour
+
+// settleAlarms takes back what a person has just settled about a station.
+func (e *engine) settleAlarms(name string) {
+	e.alarms = slices.DeleteFunc(e.alarms, func(a station.Alarm) bool { return a.Station == name })
+	e.statusDue = true
+}
+
 // untold is what a person was not told of one station yet.
 type untold struct {
 	texts []string // the first newsLines
@@ -25,11 +35,10 @@ type untold struct {
 // status that post link status and post doctor show, and in the page's health.
 func (e *engine) alarm(station_, text string) {
 	e.log.Error("alarm", "station", station_, "text", text)
-	if n := len(e.alarms); n > 0 && e.alarms[n-1].Station == station_ && e.alarms[n-1].Text == text {
-		e.alarms[n-1].At = e.now()
-	} else {
-		e.alarms = append(e.alarms, station.Alarm{At: e.now(), Station: station_, Text: text})
-	}
+	e.alarms = slices.DeleteFunc(e.alarms, func(a station.Alarm) bool {
+		return a.Station == station_ && a.Text == text || e.now().Sub(a.At) > alarmsAge
+	})
+	e.alarms = append(e.alarms, station.Alarm{At: e.now(), Station: station_, Text: text})
 	if len(e.alarms) > alarmsMax {
 		e.alarms = e.alarms[len(e.alarms)-alarmsMax:]
 	}

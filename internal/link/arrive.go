@@ -32,6 +32,12 @@ func (e *engine) applyReport(p *peer, r Report) error {
 			return err
 		}
 	}
+	if r.Again && !e.mono().Before(p.againAt) { // not as often as it likes
+		p.againAt = e.mono().Add(e.times.Hold)
+		for _, q := range p.queue {
+			q.due, q.tries = e.mono(), max(q.tries, 1)
+		}
+	}
 	boxes := map[string]*settled{}
 	var bounces []bounce
 	for _, ev := range r.Events {

@@ -201,7 +201,8 @@ func (e *engine) changed() (bool, error) {
 			continue
 		}
 		if now, err := readPeer(e.fs(), p.Station); err == nil && now.Key != p.Key {
-			p.pinned, p.sayHave = now, true
+			p.pinned, p.sayHave, p.sayAgain = now, true, true
+			e.settleAlarms(p.Station)
 			e.cardsAt = time.Time{}
 		}
 	}

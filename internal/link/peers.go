@@ -49,6 +49,7 @@ func Trust(fsys vfs.FS, name string) (string, error) {
 		return "", &mail.Error{Op: "trust station", Kind: mail.KindNotFound, Addr: name,
 			Err: errors.New("it offers no other key than the one that is known"), Hint: "see post link status"}
 	}
+	p.Former = append(p.Former, p.Key)
 	p.Key, p.Offered, p.At = p.Offered, "", time.Time{}
 	return Fingerprint(p.Key), writePeer(fsys, p)
 }
@@ -90,6 +91,7 @@ type peer struct {
 	asked     time.Time         // when what is missing was asked for
 	events    []Event           // to be reported
 	sayHave   bool              // report the sequence even without events
+	sayAgain  bool              // ask for all that did not arrive
 	clash     bool
 	haveDirty bool                  // out.have is not on disk yet
 	reporting bool                  // a report is on its way
@@ -102,6 +104,7 @@ type peer struct {
 	sent      []uint64 // numbers that the hub took and the ledger does not know yet
 	linesAt   time.Time
 	setBack   time.Time // it may not say before this that all has to be sent again
+	againAt   time.Time // the same of what did not arrive
 	unsynced  bool      // its agents are not in the address book yet
 	card      []byte    // as it was taken last
 }
@@ -185,6 +188,9 @@ func (e *engine) seeCard(name string, c Card) error {
 		return nil
 	}
 	if c.Revoked {
+		if p != nil && c.RevokedKey != "" && slices.Contains(p.Former, c.RevokedKey) {
+			return nil // of a key that it has no more: somebody shows the mark again
+		}
 		if p != nil && !p.Revoked {
 			p.Revoked, p.unsynced = true, true
 			e.alarm(name, "it was revoked, or has left: nothing goes there or comes from there any more")

@@ -12,7 +12,9 @@ import (
 // Report is the body of a Receipt envelope: what became of the receiver's mail,
 // and what the sender has and misses. A repeat says the same.
 type Report struct {
-	Have   *Have   `json:"have,omitempty"`
+	Have *Have `json:"have,omitempty"`
+	// Again: what did not arrive was thrown away, because the key was not trusted.
+	Again  bool    `json:"again,omitempty"`
 	Events []Event `json:"events,omitempty"`
 }
 

@@ -77,7 +77,7 @@ func (e *engine) report(p *peer) {
 		return
 	}
 	f := &flight{events: p.events[:min(len(p.events), reportEvents)]}
-	body, err := json.Marshal(Report{Have: e.haveNow(p), Events: f.events})
+	body, err := json.Marshal(Report{Have: e.haveNow(p), Again: p.sayAgain, Events: f.events})
 	if err != nil {
 		e.log.Error("receipts cannot be written", "error", line(err))
 		return
@@ -92,7 +92,7 @@ func (e *engine) report(p *peer) {
 		e.log.Error("receipts cannot be signed", "error", line(err))
 		return
 	}
-	p.events, p.sayHave, p.clash, p.reporting = p.events[len(f.events):], false, false, true
+	p.events, p.sayHave, p.sayAgain, p.clash, p.reporting = p.events[len(f.events):], false, false, false, true
 	answer := e.wire.Publish(p.Station, Receipt, "r-"+rand.Text(), data)
 	go func() { e.answers <- published{to: p.Station, rep: f, err: <-answer} }()
 }

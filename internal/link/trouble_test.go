@@ -632,4 +632,5 @@ func TestRotated(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.gets("bob", "by whom?")
+	b.until("what is settled is no alarm any more", func() bool { return len(b.alarms()) == 0 })
 }

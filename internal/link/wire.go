@@ -59,6 +59,8 @@ type Wire interface {
 type Card struct {
 	Data    []byte // as its station signed it
 	Revoked bool   // the hub has thrown the station out
+	// RevokedKey is the key that is refused since; "" if the wire does not say.
+	RevokedKey string
 }
 
 // Parcel is one envelope that came in. Exactly one of Ack, Nak and Term is

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"io/fs"
+	"strings"
 
 	"github.com/postroom/postroom/internal/cli"
 	"github.com/postroom/postroom/internal/link"
@@ -11,6 +14,7 @@ import (
 	"github.com/postroom/postroom/internal/link/natslink"
 	"github.com/postroom/postroom/internal/mail"
 	"github.com/postroom/postroom/internal/office"
+	"github.com/postroom/postroom/internal/spool"
 )
 
 // linked opens the office and its identity on the link.
@@ -64,10 +68,48 @@ whoever runs the hub revoke the station.`,
 	}
 }
 
+// nothingWaits refuses to leave while mail has not arrived: once the station is
+// gone nobody takes it off the hub, and nobody sends it again.
+func nothingWaits(e *cli.Env, o *office.Office) error {
+	reg, err := o.Registry()
+	if err != nil {
+		return err
+	}
+	n := 0
+	for x := range reg.All() {
+		if x.Station == "" {
+			continue
+		}
+		box, err := o.Box(x)
+		if err != nil {
+			return err
+		}
+		names, err := box.FS.ReadNames(box.Path(spool.Inbox))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, name := range names {
+			if !spool.Hidden(name) && strings.HasSuffix(name, ".json") {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return e.Fail(mail.KindConflict, o.Station(), fmt.Errorf("%d messages of this office have not arrived at other stations", n),
+		"wait until post link status shows none waiting, or leave them: post link leave --forget, and have the hub's keeper revoke this station")
+}
+
 func runLinkLeave(ctx context.Context, e *cli.Env, forget bool) error {
 	o, id, err := linked(e)
 	if foreign := mail.KindOf(err) == mail.KindForeign && forget && o != nil; err != nil && !foreign {
 		return err
+	}
+	if !forget {
+		if err := nothingWaits(e, o); err != nil {
+			return err
+		}
 	}
 	if id.Mode == link.ModeHub && !forget {
 		m, err := memberOf(o, id)

@@ -75,17 +75,17 @@ func (w *Wire) announced(m *nats.Msg) {
 	if _, err := mail.ParseStation(station); err != nil || len(m.Data) > maxCard {
 		return
 	}
-	revoked := w.revoked(station, m)
-	if len(m.Data) == 0 && !revoked {
+	c := w.card(station, m)
+	if len(m.Data) == 0 && !c.Revoked {
 		return
 	}
 	w.dir.mu.Lock()
-	w.dir.cards[station] = link.Card{Data: m.Data, Revoked: revoked}
+	w.dir.cards[station] = c
 	w.dir.told[station] = time.Now()
 	delete(w.dir.due, station)
 	w.dir.mu.Unlock()
 	w.tell()
-	if station == w.o.Station && !revoked {
+	if station == w.o.Station && !c.Revoked {
 		w.heal(m.Data)
 	}
 }
@@ -243,7 +243,8 @@ func (w *Wire) read(ctx context.Context, names []string) (map[string]*link.Card,
 			case err != nil:
 				failed = errors.Join(failed, err)
 			case len(m.Data) > 0 || m.Header.Get(RevokedHeader) != "":
-				out[name] = &link.Card{Data: m.Data, Revoked: w.revoked(name, m)}
+				c := w.card(name, m)
+				out[name] = &c
 			case m.Header.Get("Status") == "404":
 				out[name] = nil
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxInFlight    = 512
+	maxInFlight    = 4096             // more than many stations have under way: a call may not wait
 	publishTimeout = 10 * time.Second // for the hub's answer
 )
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/postroom/postroom/internal/link"
 )
 
 // RevokedHeader stands at the card of a station that was thrown out. It is
@@ -42,30 +44,31 @@ func Revoke(team Team, station, key string, at time.Time, hub ed25519.PrivateKey
 	return base64.RawURLEncoding.EncodeToString(data), err
 }
 
-// revoked reports whether a card carries the hub's word that the station is out.
-func (w *Wire) revoked(station string, m *nats.Msg) bool {
+// card is what a message of the cards' stream says: the card, and whether it
+// carries the hub's word that the station is out, with which key.
+func (w *Wire) card(station string, m *nats.Msg) link.Card {
+	c := link.Card{Data: m.Data}
 	for _, mark := range m.Header.Values(RevokedHeader) {
-		if w.marks(station, mark) {
-			return true
+		if r, ok := w.marks(station, mark); ok {
+			c.Revoked, c.RevokedKey = true, r.Key
 		}
 	}
-	return false
+	return c
 }
 
-func (w *Wire) marks(station, mark string) bool {
+func (w *Wire) marks(station, mark string) (r Revocation, ok bool) {
 	data, err := base64.RawURLEncoding.DecodeString(mark)
 	if err != nil || w.o.Pin == "" {
-		return false
+		return r, false
 	}
-	var r Revocation
 	if json.Unmarshal(data, &r) != nil || r.Station != station {
-		return false
+		return r, false
 	}
 	sum := sha256.Sum256(r.Hub)
 	if hex.EncodeToString(sum[:]) != w.o.Pin {
-		return false
+		return r, false
 	}
 	key, err := x509.ParsePKIXPublicKey(r.Hub)
 	pub, ok := key.(ed25519.PublicKey)
-	return err == nil && ok && ed25519.Verify(pub, r.signed(w.o.Team), r.Sig)
+	return r, err == nil && ok && ed25519.Verify(pub, r.signed(w.o.Team), r.Sig)
 }
