@@ -317,7 +317,7 @@ func TestRotate(t *testing.T) {
 	await(t, a, "up as the new one", func(s link.State) bool { return s.Up })
 	wire(t, ann)
 	h.Close() // a crash between the two steps
-	h = startHub(t, dir, at)
+	startHub(t, dir, at)
 	for range 2 {
 		if err := next.Retire(t.Context()); err != nil {
 			t.Fatal(err)

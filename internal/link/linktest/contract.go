@@ -3,7 +3,6 @@ package linktest
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -48,7 +47,6 @@ func Contract(t *testing.T, open func(t *testing.T) Network) {
 // got collects what a wire receives until the test ends.
 type got struct {
 	t  *testing.T
-	mu sync.Mutex
 	ch chan link.Parcel
 }
 

@@ -122,7 +122,6 @@ type dirWire struct {
 
 	mu    sync.Mutex
 	taken map[string]time.Time // until when a parcel is out
-	ended bool
 }
 
 func (w *dirWire) Publish(to string, kind link.Kind, dedup string, data []byte) <-chan error {
