@@ -76,7 +76,8 @@ func TestPluginWake(t *testing.T) {
 		}
 		// The person stops a turn: nobody pushes it on.
 		w.begins("think long")
-		w.dismiss("interrupt", "Escape") // it asks for a second one
+		// It asks for a second Escape, and says "interrupted" for ever then.
+		w.press("Escape", "the turn stopped", func() bool { return w.is("interrupted") })
 		w.presence("interrupted")
 		if r := w.send("another subject"); r.exit != 3 || !strings.Contains(r.out, "its person stopped it") {
 			t.Errorf("%v", r)

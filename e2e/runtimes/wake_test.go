@@ -54,10 +54,13 @@ func (w woken) presence(state string) {
 			w.t.Logf("presence: %s %v", raw, err)
 		}
 	})
-	until(w.t, "presence "+state, func() bool {
-		raw, err := os.ReadFile(w.office + "/agents/coder/presence.json")
-		return err == nil && strings.Contains(string(raw), `"state":"`+state+`"`)
-	})
+	until(w.t, "presence "+state, func() bool { return w.is(state) })
+}
+
+// is reports whether the session's presence is so now.
+func (w woken) is(state string) bool {
+	raw, err := os.ReadFile(w.office + "/agents/coder/presence.json")
+	return err == nil && strings.Contains(string(raw), `"state":"`+state+`"`)
 }
 
 // send sends one message and returns what post said of it.
