@@ -145,8 +145,9 @@ func (e *engine) prepare(reg *registry.Registry, c *coming) (author registry.Ent
 }
 
 // authorPatience is how long the card that names an author may lag behind its
-// mail.
-const authorPatience = 30 * time.Second
+// mail. It is published before the mail is; and what its station sent after it
+// waits, too.
+const authorPatience = 3 * time.Second
 
 func (e *engine) unknownAuthor(p *peer, c *coming) (registry.Entry, []byte, error) {
 	e.cardsAt = time.Time{}

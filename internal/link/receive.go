@@ -243,6 +243,10 @@ func (e *engine) putOff(par Parcel) {
 }
 
 func (e *engine) cannotStore(p *peer, err error) {
+	if errors.Is(err, errWaits) {
+		e.log.Debug("mail waits", "station", p.Station, "why", line(err))
+		return
+	}
 	p.trouble = "its mail cannot be stored here and waits at the hub: " + line(err)
 	e.statusDue = true
 	e.log.Error("mail cannot be stored; it waits at the hub", "station", p.Station, "error", line(err))
