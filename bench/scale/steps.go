@@ -258,9 +258,7 @@ func sizeOf(dir string) string {
 		}
 		files++
 		if fi, err := e.Info(); err == nil {
-			if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-				bytes += st.Blocks * 512
-			}
+			bytes += blocks(fi)
 		}
 		return nil
 	})
