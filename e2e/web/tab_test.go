@@ -211,7 +211,11 @@ func (b *tab) fill(selector, text string) {
 	b.t.Helper()
 	ctx, stop := b.within()
 	defer stop()
-	b.must("fill "+selector, chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(selector), text)))
+	err := chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(selector), text))
+	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "Could not find node") { // drawn anew since it was found; nothing was typed
+		err = chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(selector), text))
+	}
+	b.must("fill "+selector, err)
 }
 
 // keys presses keys, one after the other.
