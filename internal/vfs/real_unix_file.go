@@ -23,6 +23,7 @@ type realFile struct {
 	fd      atomic.Int64 // -1: closed
 	name    string
 	append  bool
+	locked  atomic.Bool
 	cleanup runtime.Cleanup
 }
 
@@ -134,15 +135,23 @@ func (f *realFile) TryLock() (held bool, err error) {
 	if err, ok := err.(*fs.PathError); ok && err.Err == unix.EWOULDBLOCK {
 		return false, nil
 	}
+	if err == nil {
+		f.locked.Store(true)
+	}
 	return err == nil, err
 }
 
+// Close also unlocks: a child that is being started just now, by any goroutine,
+// has the file open until it becomes its program, and would keep the lock.
 func (f *realFile) Close() error {
 	fd := f.fd.Swap(-1)
 	if fd < 0 {
 		return pathError("close", f.name, fs.ErrClosed)
 	}
 	f.cleanup.Stop()
+	if f.locked.Load() {
+		unix.Flock(int(fd), unix.LOCK_UN) // if it fails, closing does it
+	}
 	return pathError("close", f.name, unix.Close(int(fd)))
 }
 
