@@ -92,11 +92,18 @@ func (c *Child) wait(cmd *exec.Cmd) {
 	close(c.ended)
 }
 
-// Ended is closed when the worker's process has ended; then How says how.
+// Ended is closed when the worker's process has ended.
 func (c *Child) Ended() <-chan struct{} { return c.ended }
 
-// How is how it ended, in words; valid once Ended is closed.
-func (c *Child) How() string { return c.how }
+// How is how it ended, in words.
+func (c *Child) How() string {
+	select {
+	case <-c.ended:
+		return c.how
+	default:
+		return "its end was not seen"
+	}
+}
 
 // End ends the worker and what is left of its session, and records why: its
 // input is closed, its processes get SIGTERM, then SIGKILL, each after the grace.

@@ -257,7 +257,8 @@ func TestFortyWakes(t *testing.T) {
 	if out := y.wake(k, ample); out.State != notify.Held || !strings.Contains(out.Evidence, "acp: a turn runs since") {
 		t.Errorf("%+v", out)
 	}
-	if s := y.desk.last(); s.State != presence.Busy || s.PID != y.pid(0) || s.Runtime != "opencode" || s.ID == "" {
+	y.until("busy to be written down", func() bool { return y.desk.last().State == presence.Busy })
+	if s := y.desk.last(); s.PID != y.pid(0) || s.Runtime != "opencode" || s.ID == "" {
 		t.Errorf("%+v", s)
 	}
 	y.fake.Unsay(acptest.Hold)
@@ -347,9 +348,10 @@ func TestCrashMidTurn(t *testing.T) {
 			if out := y.wake(k, ample); out.State != notify.Notified || !strings.Contains(out.Evidence, "(session "+first+" loaded again)") {
 				t.Errorf("%+v", out)
 			}
-			if m := y.store.Remembered(y.agent.AID); m.Crashes != 0 || m.Session != first || m.Cut {
-				t.Errorf("after a turn that ended well: %+v", m)
-			}
+			y.until("a turn that ended well", func() bool {
+				m := y.store.Remembered(y.agent.AID)
+				return m.Crashes == 0 && m.Session == first && !m.Cut
+			})
 			y.faultless()
 		})
 	}
@@ -400,7 +402,7 @@ func TestRegistrationChanges(t *testing.T) {
 	if opened := y.fake.Lines("opened"); !strings.HasPrefix(opened[1], "new ") || runs(y.pid(0)) {
 		t.Errorf("%q", opened)
 	}
-	if m := y.store.Remembered(y.agent.AID); m.Crashes != 0 {
+	if m := y.store.Remembered(y.agent.AID); m.Crashes != 0 || y.state(k).Crashes != 0 {
 		t.Errorf("that was no crash: %+v", m)
 	}
 	y.desk.set()

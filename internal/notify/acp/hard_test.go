@@ -70,9 +70,10 @@ func TestMute(t *testing.T) {
 		return out.State == notify.Failed && strings.Contains(out.Evidence, "its worker ended (initialize: no answer in time)") && strings.Contains(out.Evidence, "see post logs coder")
 	})
 	y.until("the first one's end", func() bool { return !runs(y.pid(0)) })
-	if m := y.store.Remembered(y.agent.AID); m.Crashes < 2 || m.Why != "initialize: no answer in time" {
-		t.Errorf("%+v", m)
-	}
+	y.until("they are on disk", func() bool {
+		m := y.store.Remembered(y.agent.AID)
+		return m.Crashes >= 2 && m.Why == "initialize: no answer in time"
+	})
 	stop()
 	y.fake.Unsay(acptest.Mute)
 	k, _ = y.keep()
