@@ -20,6 +20,7 @@ TESTENV := $(if $(wildcard /dev/shm/.),TMPDIR=/dev/shm)
 test: lint ## everything but the whole-program scenarios: with the race detector, and every crash state
 	$(TESTENV) $(GO) test -race -parallel 8 ./...
 	$(TESTENV) $(GO) test -run Crash ./internal/router
+	$(TESTENV) $(GO) test ./internal/search
 
 lint: ## formatting, vet, staticcheck, tidy go.mod
 	@out=$$(gofmt -l cmd internal bench e2e 2>/dev/null); [ -z "$$out" ] || { echo "not formatted: $$out"; exit 1; }

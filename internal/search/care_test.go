@@ -84,7 +84,7 @@ func zeros(path string, from int64) error {
 func TestCorruptUnderFind(t *testing.T) {
 	t.Parallel()
 	f := newFilled(t, "ann", "bob")
-	f.many(800)
+	f.many(800 / fewer)
 	x := f.open()
 	f.check(x.Close())
 	fi, err := os.Stat(x.Path())
@@ -217,7 +217,7 @@ func TestTornAndDamagedJournal(t *testing.T) {
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFilled(t, "ann", "bob")
-	f.many(600)
+	f.many(600 / fewer)
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
@@ -233,7 +233,7 @@ func TestAtOnce(t *testing.T) {
 				if err == nil && i == 3 {
 					err = x.Rebuild(context.Background()) // while the others search
 				}
-				if err != nil || len(found.Hits) < 600 || len(found.Doubtful) > 0 {
+				if err != nil || len(found.Hits) < 600/fewer || len(found.Doubtful) > 0 {
 					t.Errorf("%d hits, %v", len(found.Hits), err)
 					return
 				}
@@ -242,7 +242,7 @@ func TestAtOnce(t *testing.T) {
 		})
 	}
 	for range 20 {
-		f.many(20)
+		f.many(10)
 	}
 	wg.Wait()
 	f.whole(f.open())
@@ -253,7 +253,7 @@ func TestAtOnce(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	f := newFilled(t, "ann", "bob")
-	f.many(1500)
+	f.many(1500 / fewer)
 	self, err := os.Executable()
 	f.check(err)
 	whole := 0

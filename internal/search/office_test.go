@@ -2,9 +2,11 @@ package search
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,9 @@ import (
 	"github.com/postroom/postroom/internal/vfs"
 )
 
+// fewer divides how much mail there is in tests of amounts.
+var fewer = 1
+
 // TestMain makes the test binary a process that indexes an office and is killed.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("TEST_SEARCH_OFFICE"); dir != "" {
@@ -24,6 +29,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	flag.Parse()
+	if fewer > 1 {
+		flag.Set("rapid.checks", strconv.Itoa(100/fewer))
 	}
 	os.Exit(m.Run())
 }

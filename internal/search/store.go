@@ -69,15 +69,28 @@ func Open(ctx context.Context, dir string, o *office.Office, reg *registry.Regis
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, storeError(dir, err)
 	}
-	n, why, err := x.openNewest(ctx)
-	if errors.Is(err, fs.ErrNotExist) { // somebody begins it anew right now
+	return x, x.settle(ctx)
+}
+
+// mostTries bounds how often an index that others begin anew is opened again.
+const mostTries = 16
+
+// settle opens the newest file, or begins one. Somebody may take it away at any
+// moment because a newer one is there: then it is that one.
+func (x *Index) settle(ctx context.Context) (err error) {
+	for range mostTries {
+		var n int
+		var why string
 		n, why, err = x.openNewest(ctx)
+		if err == nil && x.db == nil {
+			x.rebuilt = why
+			err = x.begin(ctx, n)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
-	if err != nil || x.db != nil {
-		return x, err
-	}
-	x.rebuilt = why
-	return x, x.begin(ctx, n)
+	return err
 }
 
 // openNewest opens the newest file, if there is one and it is sound.
@@ -123,7 +136,8 @@ func (x *Index) generation() (int, error) {
 
 func (x *Index) file(n int) string { return filepath.Join(x.dir, strconv.Itoa(n)+suffix) }
 
-// open opens a file and says why it is not to be used.
+// open opens a file and says why it is not to be used. fs.ErrNotExist: it is not
+// there, or not any more. One that is open stays so, whoever removes it.
 func (x *Index) open(ctx context.Context, n int) (why string, err error) {
 	path := x.file(n)
 	fi, err := os.Lstat(path)
@@ -140,6 +154,9 @@ func (x *Index) open(ctx context.Context, n int) (why string, err error) {
 	if why != "" || err != nil {
 		x.db.Close()
 		x.db = nil
+	}
+	if _, gone := os.Lstat(path); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		return "", storeError(path, gone) // SQLite has many words for that
 	}
 	return why, err
 }
@@ -168,6 +185,7 @@ func (x *Index) examine(ctx context.Context) (why string, err error) {
 }
 
 // begin makes a new file behind generation n and removes the older ones.
+// fs.ErrNotExist: there is a newer one already.
 func (x *Index) begin(ctx context.Context, n int) error {
 	if x.db != nil {
 		x.db.Close()
@@ -200,7 +218,8 @@ func (x *Index) begin(ctx context.Context, n int) error {
 	for old := n; old > 0 && old > n-8; old-- {
 		removeAll(x.file(old))
 	}
-	return x.connect(x.file(n + 1))
+	_, err = x.open(ctx, n+1)
+	return err
 }
 
 func removeAll(path string) {
@@ -248,7 +267,10 @@ func (x *Index) restart(ctx context.Context, why string) error {
 	if err != nil {
 		return storeError(x.dir, err)
 	}
-	return x.begin(ctx, n)
+	if err = x.begin(ctx, n); errors.Is(err, fs.ErrNotExist) {
+		return x.settle(ctx)
+	}
+	return err
 }
 
 // Rebuild throws the index away and begins it anew, because a person said so.
