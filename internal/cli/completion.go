@@ -25,7 +25,7 @@ func completionCommand() Command {
 			if !ok {
 				return usageError(e.name, "does not know the shell "+quote(args[0]), "say bash, zsh or fish")
 			}
-			e.Out.Printf("%s", write(e.table))
+			e.Out.Printf("%s", write(e.table.All()))
 			return nil
 		}),
 	}

@@ -47,7 +47,7 @@ type Env struct {
 		known bool
 		above identity.ProcessTree
 	}
-	table []Command
+	table Table
 	cmd   Command
 	name  string // "agent set"
 }

@@ -17,8 +17,8 @@ const manDir = "../../docs/man"
 func TestHelpGolden(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString(overview(Commands()))
-	each(Commands(), func(name string, c Command) {
+	b.WriteString(overview(Commands().All()))
+	each(Commands().All(), func(name string, c Command) {
 		if !c.Hidden {
 			b.WriteString("\n════ post help " + name + "\n\n" + commandHelp(name, c))
 		}
@@ -36,8 +36,8 @@ func TestHelpIsNarrow(t *testing.T) {
 			}
 		}
 	}
-	check("help", overview(Commands()))
-	each(Commands(), func(name string, c Command) { check(name, commandHelp(name, c)) })
+	check("help", overview(Commands().All()))
+	each(Commands().All(), func(name string, c Command) { check(name, commandHelp(name, c)) })
 	for _, p := range topics() {
 		check(p.name, p.text)
 	}
@@ -63,11 +63,11 @@ func TestManKeepsIndentedLines(t *testing.T) {
 
 func TestManGolden(t *testing.T) {
 	t.Parallel()
-	pages := ManPages(Commands())
+	pages := ManPages(Commands().All())
 	for name, text := range pages {
 		compare(t, filepath.Join(manDir, name), text)
 	}
-	for _, c := range Commands() {
+	for _, c := range Commands().All() {
 		if c.Postd {
 			pages["post-"+c.Name+".1"] = "" // internal/postd compares it
 		}
@@ -112,8 +112,13 @@ func each(table []Command, fn func(name string, c Command)) {
 
 func TestTable(t *testing.T) {
 	t.Parallel()
+	for _, e := range Commands() {
+		if made := e.Make(); made.Name != e.Name {
+			t.Errorf("%s makes %s", e.Name, made.Name)
+		}
+	}
 	seen := map[string]bool{}
-	each(Commands(), func(name string, c Command) {
+	each(Commands().All(), func(name string, c Command) {
 		if seen[name] {
 			t.Errorf("%s stands twice", name)
 		}
@@ -168,7 +173,7 @@ func TestPersonCommands(t *testing.T) {
 		"channel create", "channel add", "channel remove", "office move", "office fork",
 		"answer", "install", "uninstall", "up", "start", "stop", "restart",
 	} {
-		each(Commands(), func(n string, c Command) {
+		each(Commands().All(), func(n string, c Command) {
 			if n == name && !c.Person && !c.Postd {
 				t.Errorf("%s must be a person's command", name)
 			}
@@ -189,7 +194,7 @@ func TestJSONIsDocumented(t *testing.T) {
 			heads = append(heads, strings.Split(names, ", ")...)
 		}
 	}
-	for _, c := range Commands() {
+	for _, c := range Commands().All() {
 		if c.Hidden || c.Name == "help" || c.Name == "completion" {
 			continue // words for people, whatever is asked
 		}

@@ -21,10 +21,10 @@ func helpCommand() Command {
 // showHelp prints the help of a command, a topic or, for "", of everything.
 func (e *Env) showHelp(name string) error {
 	if name == "" {
-		e.Out.Printf("%s", overview(e.table))
+		e.Out.Printf("%s", overview(e.table.All()))
 		return nil
 	}
-	table, cmd := e.table, Command{}
+	table, cmd := e.table.All(), Command{}
 	for i, word := range strings.Fields(name) {
 		c, ok := find(table, word)
 		if !ok {

@@ -11,7 +11,7 @@ import (
 
 // Main runs one command line, without the program's name, and returns the exit
 // code (design §6).
-func Main(ctx context.Context, e *Env, table []Command, args []string) int {
+func Main(ctx context.Context, e *Env, table Table, args []string) int {
 	room(false)
 	e.table, e.Out = table, newOutput(e.Stdout)
 	err := e.dispatch(ctx, args)
@@ -61,7 +61,7 @@ func (e *Env) dispatch(ctx context.Context, args []string) error {
 		e.Globals.declare(fs)
 		p := parser{fs: fs, cmd: strings.Join(words, " "), stop: true}
 		rest, err := p.parse(args)
-		if e.cmd.Setup != nil && (err != nil || len(rest) == 0 || !slices.Contains(names(table), rest[0])) {
+		if e.cmd.Setup != nil && (err != nil || len(rest) == 0 || !slices.Contains(names(table.All()), rest[0])) {
 			return e.run(ctx, args) // a group that does something by itself
 		}
 		if err != nil {
@@ -70,9 +70,9 @@ func (e *Env) dispatch(ctx context.Context, args []string) error {
 		if len(rest) == 0 {
 			return e.groupHelp(words)
 		}
-		cmd, ok := find(table, rest[0])
+		cmd, ok := table.find(rest[0])
 		if !ok {
-			return unknownCommand(table, strings.Join(words, " "), rest[0])
+			return unknownCommand(table.All(), strings.Join(words, " "), rest[0])
 		}
 		words = append(words, cmd.Name)
 		e.cmd, e.name, args = cmd, strings.Join(words, " "), rest[1:]
@@ -82,7 +82,7 @@ func (e *Env) dispatch(ctx context.Context, args []string) error {
 		case cmd.Subs == nil:
 			return e.run(ctx, args)
 		}
-		table = cmd.Subs
+		table = tableOf(cmd.Subs)
 	}
 }
 

@@ -20,7 +20,7 @@ func manCommand() Command {
 				return err
 			}
 			dir := identity.Absolute(e.Dir, args[0])
-			for name, text := range ManPages(e.table) {
+			for name, text := range ManPages(e.table.All()) {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 					return &mail.Error{Op: e.name, Kind: mail.KindStore, Addr: name, Err: err}
 				}

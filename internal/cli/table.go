@@ -1,44 +1,103 @@
 package cli
 
-// section is commands under one heading of the help.
-type section struct {
-	heading string
-	made    []func() Command
+// Table is what a program can do, in the order in which help shows it. A start
+// makes the one command that is asked for, and knows the others by name.
+type Table []Entry
+
+// Entry is one command of a table: the heading under which help has it, its name,
+// and what makes it.
+type Entry struct {
+	Group, Name string
+	Make        func() Command
 }
 
-// Commands is the table of everything `post` can do, in the order in which
-// help shows it.
-func Commands() []Command {
-	table := make([]Command, 0, 48) // made one by one: every command starts with this
-	for _, s := range sections() {
-		for _, made := range s.made {
-			c := made()
-			c.Group = s.heading
-			table = append(table, c)
+func (e Entry) command() Command {
+	c := e.Make()
+	c.Group = e.Group
+	return c
+}
+
+// All makes every command.
+func (t Table) All() []Command {
+	list := make([]Command, len(t))
+	for i, e := range t {
+		list[i] = e.command()
+	}
+	return list
+}
+
+func (t Table) find(name string) (Command, bool) {
+	for _, e := range t {
+		if e.Name == name {
+			return e.command(), true
 		}
 	}
-	return table
+	return Command{}, false
 }
 
-func sections() [8]section {
-	return [...]section{
-		{"Set up", []func() Command{
-			setupCommand, initCommand, joinCommand, installCommand, uninstallCommand}},
-		{"Mail", []func() Command{
-			sendCommand, replyCommand, inboxCommand, readCommand, doneCommand, waitCommand, watchCommand,
-			threadCommand, traceCommand, owedCommand, remindCommand, waiveCommand}},
-		{"Decide, as a person", []func() Command{
-			approvalsCommand, answerCommand, personCommand}},
-		{"Agents", []func() Command{
-			agentsCommand, agentCommand, channelCommand, upCommand, startCommand, stopCommand, restartCommand, logsCommand}},
-		{"The office", []func() Command{
-			whereCommand, officeCommand, routeCommand, renotifyCommand, verifyCommand, doctorCommand}},
-		{"Learn", []func() Command{
-			primerCommand, helpCommand, completionCommand, versionCommand}},
-		{"", []func() Command{hookCommand, manCommand, becomeCommand}},
-		{"With postd installed", []func() Command{
-			uiCommand, serveCommand, mcpCommand, searchCommand, topCommand, hubCommand, linkCommand, auditCommand, serviceCommand}},
+// tableOf is the table of a group's commands.
+func tableOf(list []Command) Table {
+	t := make(Table, len(list))
+	for i, c := range list {
+		t[i] = Entry{c.Group, c.Name, func() Command { return c }}
 	}
+	return t
+}
+
+// Commands is the table of everything `post` can do.
+func Commands() Table { return commands[:] }
+
+var commands = [...]Entry{
+	{"Set up", "setup", setupCommand},
+	{"Set up", "init", initCommand},
+	{"Set up", "join", joinCommand},
+	{"Set up", "install", installCommand},
+	{"Set up", "uninstall", uninstallCommand},
+	{"Mail", "send", sendCommand},
+	{"Mail", "reply", replyCommand},
+	{"Mail", "inbox", inboxCommand},
+	{"Mail", "read", readCommand},
+	{"Mail", "done", doneCommand},
+	{"Mail", "wait", waitCommand},
+	{"Mail", "watch", watchCommand},
+	{"Mail", "thread", threadCommand},
+	{"Mail", "trace", traceCommand},
+	{"Mail", "owed", owedCommand},
+	{"Mail", "remind", remindCommand},
+	{"Mail", "waive", waiveCommand},
+	{"Decide, as a person", "approvals", approvalsCommand},
+	{"Decide, as a person", "answer", answerCommand},
+	{"Decide, as a person", "person", personCommand},
+	{"Agents", "agents", agentsCommand},
+	{"Agents", "agent", agentCommand},
+	{"Agents", "channel", channelCommand},
+	{"Agents", "up", upCommand},
+	{"Agents", "start", startCommand},
+	{"Agents", "stop", stopCommand},
+	{"Agents", "restart", restartCommand},
+	{"Agents", "logs", logsCommand},
+	{"The office", "where", whereCommand},
+	{"The office", "office", officeCommand},
+	{"The office", "route", routeCommand},
+	{"The office", "renotify", renotifyCommand},
+	{"The office", "verify", verifyCommand},
+	{"The office", "doctor", doctorCommand},
+	{"Learn", "primer", primerCommand},
+	{"Learn", "help", helpCommand},
+	{"Learn", "completion", completionCommand},
+	{"Learn", "version", versionCommand},
+	{"", "hook", hookCommand},
+	{"", "man", manCommand},
+	{"", becomeName, becomeCommand},
+	{"With postd installed", "ui", uiCommand},
+	{"With postd installed", "serve", serveCommand},
+	{"With postd installed", "mcp", mcpCommand},
+	{"With postd installed", "search", searchCommand},
+	{"With postd installed", "top", topCommand},
+	{"With postd installed", "hub", hubCommand},
+	{"With postd installed", "link", linkCommand},
+	{"With postd installed", "audit", auditCommand},
+	{"With postd installed", "service", serviceCommand},
 }
 
 func uiCommand() Command {

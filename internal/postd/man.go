@@ -32,8 +32,8 @@ func manCommand() cli.Command {
 // writes the others.
 func ManPages() map[string]string {
 	pages := map[string]string{}
-	all := cli.ManPages(Commands())
-	for _, c := range Commands() {
+	all := cli.ManPages(Commands().All())
+	for _, c := range Commands().All() {
 		if c.Name != "help" && c.Name != "version" && !c.Hidden {
 			name := "post-" + c.Name + ".1"
 			pages[name] = all[name]

@@ -28,7 +28,7 @@ import (
 // called so.
 func TestMain(m *testing.M) {
 	acptest.Main()
-	var table []cli.Command
+	var table cli.Table
 	switch filepath.Base(os.Args[0]) {
 	case "post":
 		table = cli.Commands()
@@ -484,11 +484,11 @@ func TestManGolden(t *testing.T) {
 func TestTablesAgree(t *testing.T) {
 	t.Parallel()
 	own := map[string]cli.Command{}
-	for _, c := range Commands() {
+	for _, c := range Commands().All() {
 		own[c.Name] = c
 	}
 	pages := ManPages()
-	for _, c := range cli.Commands() {
+	for _, c := range cli.Commands().All() {
 		if !c.Postd {
 			continue
 		}

@@ -14,21 +14,21 @@ import (
 )
 
 // Commands is the table of everything postd can do.
-func Commands() []cli.Command {
-	return []cli.Command{
-		serveCommand(),
-		uiCommand(),
-		hubCommand(),
-		linkCommand(),
-		auditCommand(),
-		serviceCommand(),
-		mcpCommand(),
-		searchCommand(),
-		topCommand(),
-		notifyCommand(),
-		cli.HelpCommand(),
-		manCommand(),
-		cli.VersionCommand(),
+func Commands() cli.Table {
+	return cli.Table{
+		{Name: "serve", Make: serveCommand},
+		{Name: "ui", Make: uiCommand},
+		{Name: "hub", Make: hubCommand},
+		{Name: "link", Make: linkCommand},
+		{Name: "audit", Make: auditCommand},
+		{Name: "service", Make: serviceCommand},
+		{Name: "mcp", Make: mcpCommand},
+		{Name: "search", Make: searchCommand},
+		{Name: "top", Make: topCommand},
+		{Name: "notify", Make: notifyCommand},
+		{Name: "help", Make: cli.HelpCommand},
+		{Name: "man", Make: manCommand},
+		{Name: "version", Make: cli.VersionCommand},
 	}
 }
 
