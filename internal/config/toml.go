@@ -28,10 +28,11 @@ func parseTOML(data []byte) ([]setting, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("the file is not UTF-8")
 	}
-	var out []setting
-	seen := map[string]bool{}
-	table := ""
-	for i, line := range strings.Split(string(data), "\n") {
+	out := make([]setting, 0, 32) // at once: each smaller array would take two pages at each start
+	seen := make(map[string]bool, 40)
+	table, i := "", -1
+	for line := range strings.SplitSeq(string(data), "\n") {
+		i++
 		line = strings.TrimSpace(strings.TrimSuffix(line, "\r"))
 		fail := func(what string) error { return fmt.Errorf("line %d: %s", i+1, what) }
 		switch {

@@ -28,9 +28,7 @@ func (linux) Process(pid int) (Process, bool) {
 		return p, true
 	}
 	if data, err := vfs.ReadSystem(procFile(pid, "cmdline"), maxCommandLine); err == nil {
-		for _, a := range bytes.Split(bytes.TrimRight(data, "\x00"), []byte{0}) {
-			p.Args = append(p.Args, string(a))
-		}
+		p.Args = strings.Split(string(bytes.TrimRight(data, "\x00")), "\x00")
 	}
 	return p, true
 }

@@ -6,7 +6,7 @@ import "sync"
 // command that begins now is asked several times. It is not for watching
 // whether a process lives on.
 func Remembered(procs ProcessTree) ProcessTree {
-	r := &remembered{ProcessTree: procs, seen: map[int]found{}}
+	r := &remembered{ProcessTree: procs, seen: make([]found, 0, 16)}
 	r.terminal = sync.OnceValues(procs.Terminal)
 	if c, ok := procs.(Census); ok {
 		return rememberedCensus{r, c}
@@ -19,7 +19,7 @@ type remembered struct {
 	terminal func() (Terminal, bool)
 
 	mu   sync.Mutex
-	seen map[int]found
+	seen []found // a dozen: no table is needed to find one
 }
 
 type rememberedCensus struct {
@@ -28,6 +28,7 @@ type rememberedCensus struct {
 }
 
 type found struct {
+	pid int
 	Process
 	ok bool
 }
@@ -35,12 +36,14 @@ type found struct {
 func (r *remembered) Process(pid int) (Process, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f, known := r.seen[pid]
-	if !known {
-		f.Process, f.ok = r.ProcessTree.Process(pid)
-		r.seen[pid] = f
+	for i := range r.seen {
+		if f := &r.seen[i]; f.pid == pid {
+			return f.Process, f.ok
+		}
 	}
-	return f.Process, f.ok
+	p, ok := r.ProcessTree.Process(pid)
+	r.seen = append(r.seen, found{pid, p, ok})
+	return p, ok
 }
 
 // Parent implements Starter.

@@ -158,8 +158,13 @@ func ReadFile(fsys vfs.FS, name string, max int64) ([]byte, fs.FileInfo, error) 
 		return nil, fi, ErrTooLarge
 	}
 	buf := make([]byte, fi.Size())
-	n, err := io.ReadFull(f, buf)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	n := 0
+	for n < len(buf) && err == nil {
+		got := 0
+		got, err = f.Read(buf[n:])
+		n += got
+	}
+	if err == io.EOF { // it became shorter
 		err = nil
 	}
 	return buf[:n], fi, err
