@@ -12,7 +12,6 @@ import (
 // Main runs one command line, without the program's name, and returns the exit
 // code (design §6).
 func Main(ctx context.Context, e *Env, table Table, args []string) int {
-	room(false)
 	e.table, e.Out = table, newOutput(e.Stdout)
 	err := e.dispatch(ctx, args)
 	if e.cmd.FailsOpen {

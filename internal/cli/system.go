@@ -15,6 +15,7 @@ import (
 
 // SystemEnv is the real world.
 func SystemEnv(version string) *Env {
+	room(false)
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = string(os.PathSeparator) // the directory is gone; paths that were given absolute still work

@@ -152,13 +152,16 @@ func (o *Office) keys() []struct {
 // assign puts settings where they belong. A key that this version does not know
 // is kept in Unknown, for the doctor: it may be a later version's, or a slip.
 func (o *Office) assign(settings []setting) error {
-	to := map[string]any{}
-	for _, k := range o.keys() {
-		to[k.key] = k.to
-	}
+	known := o.keys()
 	for _, s := range settings {
+		var to any
+		for i := range known { // two dozen: a table of them would cost each start more
+			if known[i].key == s.key {
+				to = known[i].to
+			}
+		}
 		ok := true
-		switch p := to[s.key].(type) {
+		switch p := to.(type) {
 		case nil:
 			o.Unknown = append(o.Unknown, s.key)
 		case *string:

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func parseTOML(data []byte) ([]setting, error) {
 		return nil, errors.New("the file is not UTF-8")
 	}
 	out := make([]setting, 0, 32) // at once: each smaller array would take two pages at each start
-	seen := make(map[string]bool, 40)
+	var tables []string
 	table, i := "", -1
 	for line := range strings.SplitSeq(string(data), "\n") {
 		i++
@@ -42,10 +43,10 @@ func parseTOML(data []byte) ([]setting, error) {
 			if name = strings.TrimSpace(name); !ok || !bareKey(name) || !onlyComment(rest) {
 				return nil, fail("is no table such as [policy]")
 			}
-			if seen["["+name] {
+			if slices.Contains(tables, name) {
 				return nil, fail("the table [" + name + "] stands there twice")
 			}
-			table, seen["["+name] = name+".", true
+			table, tables = name+".", append(tables, name)
 		default:
 			key, text, ok := strings.Cut(line, "=")
 			if key = strings.TrimSpace(key); !ok || !bareKey(key) {
@@ -55,10 +56,10 @@ func parseTOML(data []byte) ([]setting, error) {
 			if err != nil {
 				return nil, fail(key + " " + err.Error())
 			}
-			if key = table + key; seen[key] {
+			key = table + key
+			if slices.ContainsFunc(out, func(s setting) bool { return s.key == key }) {
 				return nil, fail(key + " stands there twice")
 			}
-			seen[key] = true
 			out = append(out, setting{key, value, i + 1})
 		}
 	}

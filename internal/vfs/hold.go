@@ -12,8 +12,8 @@ var errReplaced = errors.New("the directory was replaced meanwhile")
 // out by SyncDir, which fails: nothing counts as durable that was put where the
 // name does not lead.
 func Hold(fsys FS) (release func()) {
-	if h, ok := fsys.(interface{ Hold() (release func()) }); ok {
-		return h.Hold()
+	if r, ok := fsys.(*Real); ok {
+		return r.Hold()
 	}
 	return func() {}
 }

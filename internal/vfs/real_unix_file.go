@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -184,7 +185,8 @@ func ReadSystem(name string, max int) ([]byte, error) {
 		return nil, pathError("open", name, err)
 	}
 	defer unix.Close(fd)
-	buf := make([]byte, min(max, 512)) // most fit, and a dozen are read by each command
+	var few [512]byte // most fit, and a dozen are read by each command
+	buf := few[:min(max, len(few))]
 	for n := 0; ; {
 		got := 0
 		err = again(func() (err error) { got, err = unix.Read(fd, buf[n:]); return err })
@@ -192,7 +194,7 @@ func ReadSystem(name string, max int) ([]byte, error) {
 			n += got
 		}
 		if err != nil || n < len(buf) || n == max {
-			return buf[:n], pathError("read", name, err)
+			return slices.Clone(buf[:n]), pathError("read", name, err)
 		}
 		buf = append(buf, make([]byte, min(max, 2*n)-n)...)
 	}
