@@ -38,7 +38,7 @@ func (e *Env) changeChannel(ctx context.Context, args []string, what string, fn 
 	err = e.Change(ctx, o, func(c *Change) error {
 		var aids, names []string
 		for _, a := range args[1:] {
-			r, err := findAgent(c.Reg, e.name, a)
+			r, err := findAgent(c.Reg, e.name, o.Canonical(c.Reg, a))
 			if err != nil {
 				return err
 			}
