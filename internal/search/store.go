@@ -218,7 +218,10 @@ func (x *Index) begin(ctx context.Context, n int) error {
 	for old := n; old > 0 && old > n-8; old-- {
 		removeAll(x.file(old))
 	}
-	_, err = x.open(ctx, n+1)
+	why, err := x.open(ctx, n+1)
+	if err == nil && why != "" {
+		err = storeError(x.file(n+1), errors.New("it was made anew, and yet "+why))
+	}
 	return err
 }
 
