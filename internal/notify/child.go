@@ -19,6 +19,8 @@ const (
 	// waitDelay is how long output is awaited after the program ended: a child
 	// that went into the background may keep the pipes open for ever.
 	waitDelay = 100 * time.Millisecond
+	// outputDelay is the same where the output is what the program was run for.
+	outputDelay = time.Second
 )
 
 // child is one run of another program: no shell, a process group of its own,
@@ -33,7 +35,7 @@ type child struct {
 
 // ended is how a child ended.
 type ended struct {
-	ok     bool   // exit code 0, whatever the context says
+	ok     bool   // exit code 0, whatever the context says, and stdout is whole if it is wanted
 	code   int    // exit code; -1 if it was not started or was killed
 	why    string // why not ok, in words
 	hint   string
@@ -49,10 +51,13 @@ func (c child) run(ctx context.Context) ended {
 	errTail, out := &tail{max: stderrMax}, &head{max: c.stdout}
 	cmd.Stderr = errTail
 	if c.stdout > 0 {
-		cmd.Stdout = out
+		cmd.Stdout, cmd.WaitDelay = out, outputDelay
 	}
 	err := cmd.Run()
 	if ps := cmd.ProcessState; ps != nil && ps.Success() {
+		if c.stdout > 0 && errors.Is(err, exec.ErrWaitDelay) { // half a screen may show an empty prompt
+			return ended{code: -1, why: "its output did not end"}
+		}
 		return ended{ok: true, stdout: out.buf}
 	}
 	e := ended{code: -1}

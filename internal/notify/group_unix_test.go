@@ -33,7 +33,7 @@ func TestExecKillsTheGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ := notify.Exec{}.Notify(bounded(t, 3*time.Second), notify.Agent{Name: "coder", Notify: g.notify()}, notifytest.Pointer(t, "coder"))
-	if out.State != notify.Failed || !strings.Contains(out.Evidence, "took longer than 3s; killed") {
+	if out.State != notify.Failed || !strings.HasPrefix(out.Evidence, "took longer than ") || !strings.HasSuffix(out.Evidence, "s; killed") {
 		t.Errorf("%+v", out)
 	}
 	if got, err := io.ReadAll(alive); string(got) != "x" || err != nil {

@@ -195,6 +195,9 @@ func concurrent(t *testing.T, f Fixture) {
 			notified++
 		}
 	}
+	for end := time.Now().Add(10 * time.Second); len(f.Seen()) < notified && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond) // a turn that began vouches for what is still on its way to it
+	}
 	if seen := len(f.Seen()); seen != notified {
 		t.Errorf("%d of %d reported as notified, the target took %d", notified, n, seen)
 	}
